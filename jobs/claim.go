@@ -1,0 +1,203 @@
+package jobs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/provisiond/provisiond/provider"
+)
+
+// claim takes the job of a ticket for the worker and reads what its driver needs. It returns nil
+// where the ticket is stale, or where the job was settled without its driver.
+func (s *Service) claim(ctx context.Context, workerID string, t ticketArgs) (*segment, error) {
+	var seg *segment
+	err := s.write(ctx, func(w *write) error {
+		j, err := lockJob(ctx, w.tx, t.JobID, `AND j.epoch = $2 AND j.phase IN ('queued', 'waiting_on_provider') FOR UPDATE`, t.Epoch)
+		if errors.Is(err, NotFound) {
+			return nil // a stale ticket
+		}
+		if err != nil {
+			return err
+		}
+		if settled, err := s.settleBeforeClaim(ctx, w, j); settled || err != nil {
+			return err
+		}
+		j.to(running)
+		j.owner = workerID
+		until := j.Now.Add(s.Lease)
+		j.leaseUntil, j.dueAt = &until, &until
+		j.Progress = claimProgress(j)
+		if err := s.saveJob(ctx, w, j); err != nil {
+			return err
+		}
+		w.event(j, actorWorker, "job.running", map[string]any{"worker": workerID, "epoch": j.epoch})
+		seg, err = s.loadSegment(ctx, w, j)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return seg, nil
+}
+
+func claimProgress(j *jobRow) Progress {
+	if j.Progress.Step == "queued" {
+		return Progress{Percent: j.Progress.Percent, Step: "running", Message: "Runs."}
+	}
+	return j.Progress
+}
+
+// settleBeforeClaim handles what needs no driver call: a deadline that has passed, an instance that no
+// driver has ever seen, a price that has changed since it was confirmed.
+func (s *Service) settleBeforeClaim(ctx context.Context, w *write, j *jobRow) (bool, error) {
+	switch {
+	case !j.DeadlineAt.After(j.Now):
+		return true, s.deadline(ctx, w, j, actorWorker)
+	case j.Operation == OpDeprovision && !j.touched:
+		j.to(running)
+		j.owner, j.leaseUntil = "-", &j.Now
+		if err := s.saveJob(ctx, w, j); err != nil {
+			return true, err
+		}
+		return true, s.finish(ctx, w, j, Succeeded, actorWorker)
+	case j.Operation == OpProvision && !j.touched && j.ending == "":
+		return s.askIfQuoteChanged(ctx, w, j)
+	}
+	return false, nil
+}
+
+// askIfQuoteChanged asks for the price again when the confirmed one no longer holds and nothing has
+// been made yet.
+func (s *Service) askIfQuoteChanged(ctx context.Context, w *write, j *jobRow) (bool, error) {
+	plan := s.planOf(j)
+	if plan == nil || !plan.ConfirmCost {
+		return false, nil
+	}
+	questions, err := questionsOf(ctx, w.tx, j)
+	if err != nil {
+		return false, err
+	}
+	for _, q := range questions {
+		if q.origin == originCost && q.state == QuestionAnswered && q.quote.holds(plan) {
+			return false, nil
+		}
+	}
+	question, _ := plan.CostQuestion()
+	again := newQuestionRow(j, question, originCost, s.expiryOf(plan, question))
+	again.quote = quoteOf(plan)
+	if !j.failOnAsk {
+		return true, s.ask(ctx, w, j, []*questionRow{again})
+	}
+	again.state = QuestionWithdrawn
+	if err := s.insertQuestions(ctx, w, j, []*questionRow{again}); err != nil {
+		return true, err
+	}
+	return true, s.fail(ctx, w, j, inputRequired(), actorWorker)
+}
+
+// deadline handles a locked job, not running, whose deadline has passed.
+func (s *Service) deadline(ctx context.Context, w *write, j *jobRow, actor string) error {
+	if j.ending != "" {
+		return s.giveUpCleanup(ctx, w, j, nil, deadlineError(j), actor)
+	}
+	return s.fail(ctx, w, j, deadlineError(j), actor)
+}
+
+func deadlineError(j *jobRow) *JobError {
+	e := &JobError{Code: codeDeadline, Message: "The job was not done by its deadline.", Retryable: true}
+	if j.Progress.Step == stepRetry {
+		e.Message = clip(e.Message+" "+j.Progress.Message, 1000)
+	}
+	return e
+}
+
+// segment is one run of a job's driver, from a claim to the commit of what came of it.
+type segment struct {
+	s          *Service
+	job        Job
+	tenantID   string
+	epoch      int64
+	ending     State // as claimed
+	driverName string
+	driver     provider.Driver // nil where this worker's catalog lacks the service
+	bind       bool
+	request    provider.Request
+	// deadline is how long the segment may take, from the claim.
+	deadline time.Duration
+	secrets  secrets
+}
+
+// loadSegment reads what the driver needs, in the transaction of the claim.
+func (s *Service) loadSegment(ctx context.Context, w *write, j *jobRow) (*segment, error) {
+	seg := &segment{
+		s: s, job: j.Job, tenantID: j.tenantID, epoch: j.epoch, ending: j.ending, driverName: j.driver,
+		bind: j.BindingID != "", deadline: j.DeadlineAt.Sub(j.Now),
+	}
+	if service, ok := s.Catalog().Service(j.Service); ok {
+		seg.driver = service.Driver
+	}
+	parameters, err := s.loadInstance(ctx, w, j, &seg.request)
+	if err != nil {
+		return nil, err
+	}
+	seg.secrets.add(parameters)
+	seg.request.InstanceID, seg.request.BindingID = j.InstanceID, j.BindingID
+	seg.request.Answers, err = s.loadAnswers(ctx, w, j, &seg.secrets)
+	return seg, err
+}
+
+// loadInstance fills in settings, parameters and state, and returns the secret parameters. It marks
+// the instance as touched: from here on something may exist outside.
+func (s *Service) loadInstance(ctx context.Context, w *write, j *jobRow, r *provider.Request) (map[string]any, error) {
+	var public, sealedSecret, sealedState []byte
+	err := w.tx.QueryRow(ctx, `
+		UPDATE instance SET touched = true WHERE id = $1
+		RETURNING settings, parameters, secret_parameters, provider_state`, j.InstanceID).
+		Scan(&r.Settings, &public, &sealedSecret, &sealedState)
+	if err != nil {
+		return nil, fmt.Errorf("load instance: %w", err)
+	}
+	secret := map[string]any{}
+	at := func(column string) place { return place{j.tenantID, "instance", j.InstanceID, column} }
+	err = errors.Join(json.Unmarshal(public, &r.Parameters),
+		s.Sealer.open(at("secret_parameters"), sealedSecret, &secret),
+		s.Sealer.open(at("provider_state"), sealedState, &r.State))
+	if err != nil {
+		return nil, fmt.Errorf("load instance: %w", err)
+	}
+	maps.Copy(r.Parameters, secret)
+	return secret, nil
+}
+
+// loadAnswers reads the answers to the driver's own questions.
+func (s *Service) loadAnswers(ctx context.Context, w *write, j *jobRow, secrets *secrets) (map[string]map[string]any, error) {
+	questions, err := questionsOf(ctx, w.tx, j)
+	if err != nil {
+		return nil, err
+	}
+	answers := map[string]map[string]any{}
+	for _, q := range questions {
+		a, err := s.openAnswer(q)
+		if err != nil {
+			return nil, err
+		}
+		if q.origin != originProvider || a == nil || a.Action != ActionAccept {
+			continue
+		}
+		answers[q.question.Name] = a.Content
+		if q.question.Secret {
+			secrets.add(a.Content)
+		}
+	}
+	return answers, nil
+}
+
+// givenAnswers opens the answers that the start call gave in advance.
+func (s *Service) givenAnswers(j *jobRow) (map[string]any, error) {
+	answers := map[string]any{}
+	return answers, s.Sealer.open(place{j.tenantID, "job", j.ID, "answers"}, j.answers, &answers)
+}

@@ -1,0 +1,242 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/provisiond/provisiond/jobs/catalog"
+	"github.com/provisiond/provisiond/provider"
+)
+
+// Preflight is what a start call would run into.
+type Preflight struct {
+	Blockers  []Blocker
+	Questions []provider.Question // what would be asked
+	Price     *catalog.Price
+}
+
+// Blocker is a reason for which a start would be refused.
+type Blocker struct {
+	Code    Code
+	Pointer string // into the request; "" where it is about no field
+	Detail  string
+}
+
+// Preflight says what a start would be refused for and would ask, and makes nothing.
+func (s *Service) Preflight(ctx context.Context, c Caller, r StartRequest) (Preflight, error) {
+	p, blockers := s.plan(r)
+	out := Preflight{Blockers: blockers}
+	if p != nil {
+		out.Price = p.plan.Price
+		for _, a := range p.asks {
+			if a.answer == nil {
+				out.Questions = append(out.Questions, a.question)
+			}
+		}
+	}
+	if r.Name != "" {
+		err := s.write(ctx, func(w *write) error {
+			_, _, err := s.sameName(ctx, w, c, r)
+			return err
+		})
+		if errors.Is(err, NameTaken) {
+			out.Blockers = append(out.Blockers, Blocker{NameTaken, "/name", "a live instance of this name was started with another service, plan or parameters"})
+		} else if err != nil {
+			return Preflight{}, err
+		}
+	}
+	return out, nil
+}
+
+// startPlan is a start request held against the catalog.
+type startPlan struct {
+	service *catalog.Service
+	plan    *catalog.Plan
+	// public and secret are the parameters, answers in advance and defaults included.
+	public, secret map[string]any
+	// answers in advance to questions that the driver may ask.
+	answers map[string]any
+	asks    []ask
+}
+
+// ask is a question before the job runs: a required parameter that was not given, or the price.
+type ask struct {
+	question provider.Question
+	origin   string
+	answer   map[string]any // nil = must be asked
+}
+
+// The origins of questions.
+const (
+	originParameter = "parameter"
+	originCost      = "cost"
+	originProvider  = "provider"
+)
+
+// plan holds the request against the catalog. The plan is nil only when the service or plan is unknown.
+func (s *Service) plan(r StartRequest) (*startPlan, []Blocker) {
+	service, ok := s.Catalog().Service(r.Service)
+	if !ok {
+		return nil, []Blocker{{UnknownService, "/service", "there is no such service in the catalog; GET /v1/services lists them"}}
+	}
+	plan, ok := service.Plan(r.Plan)
+	if !ok {
+		return nil, []Blocker{{UnknownPlan, "/plan", "the service has no such plan; it has: " + planIDs(service)}}
+	}
+	p := &startPlan{service: service, plan: plan, answers: maps.Clone(r.Answers)}
+	parameters, blockers := p.takeParameterAnswers(r)
+	filled, missing, errs := plan.CheckParameters(parameters)
+	for _, e := range errs {
+		blockers = append(blockers, Blocker{InvalidRequest, p.pointer(r, e.Pointer), e.Detail})
+	}
+	p.split(filled)
+	for _, name := range missing {
+		p.asks = append(p.asks, ask{question: plan.ParameterQuestion(name), origin: originParameter})
+	}
+	return p, append(blockers, p.takeCost()...)
+}
+
+func planIDs(s *catalog.Service) string {
+	ids := make([]string, len(s.Plans))
+	for i, p := range s.Plans {
+		ids[i] = p.ID
+	}
+	return strings.Join(ids, ", ")
+}
+
+// takeParameterAnswers moves answers to parameter questions to the parameters.
+func (p *startPlan) takeParameterAnswers(r StartRequest) (map[string]any, []Blocker) {
+	parameters := maps.Clone(r.Parameters)
+	if parameters == nil {
+		parameters = map[string]any{}
+	}
+	cost, _ := p.plan.CostQuestion()
+	var blockers []Blocker
+	for _, q := range p.plan.Expected() {
+		value, given := p.answers[q.Name]
+		if !given || q.Name == cost.Name {
+			continue
+		}
+		delete(p.answers, q.Name)
+		pointer := "/answers/" + escapePointer(q.Name)
+		if _, twice := parameters[q.Name]; twice {
+			blockers = append(blockers, Blocker{InvalidRequest, pointer, "is given in parameters too; give it once"})
+			continue
+		}
+		content, errs := catalog.NormalizeAnswer(q.Schema, value)
+		for _, e := range errs {
+			blockers = append(blockers, Blocker{InvalidRequest, pointer + e.Pointer, e.Detail})
+		}
+		if len(errs) == 0 {
+			maps.Copy(parameters, content)
+		}
+	}
+	return parameters, blockers
+}
+
+// pointer puts a fault of a merged parameter where the request has it.
+func (p *startPlan) pointer(r StartRequest, parameter string) string {
+	name, _, _ := strings.Cut(strings.TrimPrefix(parameter, "/"), "/")
+	if _, ok := r.Answers[name]; ok {
+		if _, ok := r.Parameters[name]; !ok {
+			return "/answers" + parameter
+		}
+	}
+	return "/parameters" + parameter
+}
+
+// split parts the parameters into those that may be shown and the secret ones.
+func (p *startPlan) split(parameters map[string]any) {
+	p.public, p.secret = map[string]any{}, map[string]any{}
+	for name, value := range parameters {
+		if p.plan.IsSecret(name) {
+			p.secret[name] = value
+		} else {
+			p.public[name] = value
+		}
+	}
+}
+
+// takeCost adds the question for the price, answered where the start call has confirmed it.
+func (p *startPlan) takeCost() []Blocker {
+	question, asked := p.plan.CostQuestion()
+	if !asked {
+		return nil
+	}
+	value, given := p.answers[question.Name]
+	delete(p.answers, question.Name)
+	cost := ask{question: question, origin: originCost}
+	if given {
+		content, errs := catalog.NormalizeAnswer(question.Schema, value)
+		if len(errs) == 0 && !confirmed(content) {
+			errs = []catalog.FieldError{{Detail: "must be true to start; leave it out to be asked"}}
+		}
+		if len(errs) > 0 {
+			return []Blocker{{InvalidRequest, "/answers/" + question.Name + errs[0].Pointer, errs[0].Detail}}
+		}
+		cost.answer = content
+	}
+	p.asks = append(p.asks, cost)
+	return nil
+}
+
+// confirmed reports whether the answer to a cost question says yes.
+func confirmed(content map[string]any) bool {
+	yes, _ := content["confirm"].(bool)
+	return yes
+}
+
+func (p *startPlan) open() int {
+	n := 0
+	for _, a := range p.asks {
+		if a.answer == nil {
+			n++
+		}
+	}
+	return n
+}
+
+// expiry is the time until the last of the open questions expires. They have no defaults, so the
+// first that expires ends the job; all have the plan's.
+func (p *startPlan) expiry(s *Service) time.Duration {
+	return s.expiryOf(p.plan, provider.Question{})
+}
+
+func (p *startPlan) questionRows(s *Service, j *jobRow) []*questionRow {
+	rows := make([]*questionRow, 0, len(p.asks))
+	for _, a := range p.asks {
+		q := newQuestionRow(j, a.question, a.origin, s.expiryOf(p.plan, a.question))
+		if a.origin == originCost {
+			q.quote = quoteOf(p.plan)
+		}
+		if a.answer != nil {
+			q.state, q.answer = QuestionAnswered, &givenAnswer{Action: ActionAccept, Content: a.answer}
+		}
+		rows = append(rows, q)
+	}
+	return rows
+}
+
+// blockedError makes one error of all blockers.
+func blockedError(blockers []Blocker) error {
+	e := &Error{Code: blockers[0].Code}
+	for _, b := range blockers {
+		e.Fields = append(e.Fields, catalog.FieldError{Pointer: b.Pointer, Detail: b.Detail})
+	}
+	slices.SortStableFunc(e.Fields, func(a, b catalog.FieldError) int { return strings.Compare(a.Pointer, b.Pointer) })
+	e.Detail = fmt.Sprintf("%s: %s", e.Fields[0].Pointer, e.Fields[0].Detail)
+	if n := len(e.Fields); n > 1 {
+		e.Detail = fmt.Sprintf("The request has %d errors.", n)
+	}
+	return e
+}
+
+// escapePointer escapes one step of a JSON Pointer (RFC 6901, section 3).
+func escapePointer(step string) string {
+	return strings.NewReplacer("~", "~0", "/", "~1").Replace(step)
+}

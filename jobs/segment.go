@@ -1,0 +1,149 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"time"
+
+	"github.com/provisiond/provisiond/provider"
+)
+
+const (
+	// abandonAfter is how long a driver may go on after its context is done. Then its job is left to
+	// the sweep, once the lease has lapsed.
+	abandonAfter = 30 * time.Second
+	// releaseTimeout bounds the last write of a segment that was cut off.
+	releaseTimeout = 5 * time.Second
+)
+
+// The causes for which a driver's context ends before it is done.
+var (
+	errCancelRequested = errors.New("the job is to be canceled")
+	errSegmentDeadline = errors.New("the deadline has passed")
+)
+
+// outcome is what came of a driver's call.
+type outcome struct {
+	endpoint    provider.Endpoint
+	credentials provider.Credentials
+	// found is what is left outside after a Deprovision that failed.
+	found []provider.Object
+	err   error
+}
+
+// run calls the driver under a lease that is renewed, and commits what came of it.
+func (g *segment) run(parent context.Context) {
+	started := time.Now()
+	ctx, cancel := context.WithCancelCause(parent)
+	defer cancel(nil)
+	ctx, stopTimer := context.WithTimeoutCause(ctx, g.deadline, errSegmentDeadline)
+	defer stopTimer()
+	renewing := make(chan struct{})
+	go func() {
+		defer close(renewing)
+		g.keepLease(ctx, cancel)
+	}()
+	out, returned := g.await(ctx)
+	cancel(nil)
+	<-renewing
+	if !returned {
+		g.s.log.Error("driver did not obey its context; the job is left to the sweep", g.attrs()...)
+		return
+	}
+	err := g.settle(context.WithoutCancel(parent), context.Cause(ctx), out)
+	g.logLine(out, err, time.Since(started))
+}
+
+// await runs the driver until it returns, or until it has gone on for too long after its context was
+// done.
+func (g *segment) await(ctx context.Context) (outcome, bool) {
+	result := make(chan outcome, 1)
+	go func() { result <- g.call(ctx) }()
+	select {
+	case out := <-result:
+		return out, true
+	case <-ctx.Done():
+	}
+	select {
+	case out := <-result:
+		return out, true
+	case <-time.After(abandonAfter):
+		return outcome{}, false
+	}
+}
+
+// call makes the driver's calls for the job's operation. A panic is a failure that is not retried.
+func (g *segment) call(ctx context.Context) (out outcome) {
+	defer func() {
+		if p := recover(); p != nil {
+			// The value of the panic could hold a secret.
+			g.s.log.Error("driver panicked", append(g.attrs(), "type", fmt.Sprintf("%T", p), "stack", string(debug.Stack()))...)
+			out = outcome{err: &provider.Error{Code: "provider_panic", Message: "The provider's driver failed. An operator finds it in the log."}}
+		}
+	}()
+	if g.driver == nil {
+		return outcome{err: &provider.Error{
+			Code: provider.ErrUnavailable, Retryable: true, Message: "The service is not in this worker's catalog.",
+		}}
+	}
+	g.request.Checkpoint = g.checkpoint
+	g.request.Report = g.report
+	if g.ending != "" || g.job.Operation == OpDeprovision {
+		return g.deprovision(ctx)
+	}
+	if out.endpoint, out.err = g.driver.Provision(ctx, &g.request); out.err != nil || !g.bind {
+		return out
+	}
+	if ctx.Err() != nil {
+		out.err = context.Cause(ctx)
+		return out
+	}
+	out.credentials, out.err = g.driver.Bind(ctx, &g.request)
+	return out
+}
+
+// deprovision removes the instance and, where that fails, looks for what is left.
+func (g *segment) deprovision(ctx context.Context) (out outcome) {
+	out.err = g.driver.Deprovision(ctx, &g.request)
+	var e *provider.Error
+	if errors.As(out.err, &e) && ctx.Err() == nil {
+		found, err := g.driver.Find(ctx, &g.request)
+		if err != nil {
+			g.s.log.Warn("leftovers not listed", append(g.attrs(), "error", g.secrets.scrub(err.Error()))...)
+		}
+		out.found = found
+	}
+	return out
+}
+
+func (g *segment) attrs() []any {
+	return []any{"job_id", g.job.ID, "instance_id", g.job.InstanceID, "tenant_id", g.tenantID,
+		"operation", g.job.Operation, "driver", g.driverName, "epoch", g.epoch}
+}
+
+// logLine is the one log line of a segment.
+func (g *segment) logLine(out outcome, settleErr error, took time.Duration) {
+	attrs := append(g.attrs(), "duration_ms", took.Milliseconds())
+	level, result := slog.LevelInfo, "done"
+	var asks *provider.InputRequired
+	var pending *provider.Pending
+	switch {
+	case errors.Is(settleErr, errLostLease):
+		result = "lost_lease"
+	case settleErr != nil:
+		level, result = slog.LevelError, "not_settled"
+		attrs = append(attrs, "error", g.secrets.scrub(settleErr.Error()))
+	case out.err == nil:
+	case errors.As(out.err, &asks):
+		result = "asks"
+	case errors.As(out.err, &pending):
+		result = "pending"
+	default:
+		level, result = slog.LevelWarn, "error"
+		attrs = append(attrs, "error", g.secrets.scrub(out.err.Error()))
+	}
+	g.s.log.Log(context.Background(), level, "job segment", append(attrs, "result", result)...)
+}
