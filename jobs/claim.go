@@ -16,7 +16,7 @@ import (
 func (s *Service) claim(ctx context.Context, workerID string, t ticketArgs) (*segment, error) {
 	var seg *segment
 	err := s.write(ctx, func(w *write) error {
-		j, err := lockJob(ctx, w.tx, t.JobID, `AND j.epoch = $2 AND j.phase IN ('queued', 'waiting_on_provider') FOR UPDATE`, t.Epoch)
+		j, err := lockJob(ctx, w.tx, t.JobID, `AND j.epoch = $2 AND j.phase IN ('queued', 'waiting_on_provider') AND j.waits_for IS NULL FOR UPDATE`, t.Epoch)
 		if errors.Is(err, NotFound) {
 			return nil // a stale ticket
 		}
@@ -58,11 +58,6 @@ func (s *Service) settleBeforeClaim(ctx context.Context, w *write, j *jobRow) (b
 	case !j.DeadlineAt.After(j.Now):
 		return true, s.deadline(ctx, w, j, actorWorker)
 	case j.Operation == OpDeprovision && !j.touched:
-		j.to(running)
-		j.owner, j.leaseUntil = "-", &j.Now
-		if err := s.saveJob(ctx, w, j); err != nil {
-			return true, err
-		}
 		return true, s.finish(ctx, w, j, Succeeded, actorWorker)
 	case j.Operation == OpProvision && !j.touched && j.ending == "":
 		return s.askIfQuoteChanged(ctx, w, j)

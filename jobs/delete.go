@@ -111,12 +111,12 @@ func (s *Service) insertDeprovision(ctx context.Context, w *write, c Caller, in 
 	}
 	_, err = w.tx.Exec(ctx, `
 		INSERT INTO job (id, tenant_id, instance_id, operation, service, plan, driver, state, phase, waits_for,
-		                 due_at, deadline_at, on_question, progress, labels, created_by)
+		                 due_at, deadline_at, on_question, progress, labels, created_by, by_person)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, 'pending', 'queued', nullif($8, ''),
 		        CASE WHEN $8 = '' THEN clock_timestamp() + $9::interval END, clock_timestamp() + $10::interval,
-		        'ask', $11, $12, $13)`,
+		        'ask', $11, $12, $13, $14)`,
 		j.ID, j.tenantID, j.InstanceID, j.Operation, j.Service, j.Plan, j.driver, j.waitsFor,
-		ticketCheck, s.deadlineOf(s.planOf(j)), progress, in.labels, c.KeyID)
+		ticketCheck, s.deadlineOf(s.planOf(j)), progress, in.labels, c.KeyID, c.isPerson())
 	if err != nil {
 		return Job{}, fmt.Errorf("insert deprovision: %w", err)
 	}

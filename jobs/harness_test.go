@@ -157,6 +157,12 @@ func (b *lockedBuffer) text() string {
 	return b.String()
 }
 
+// tail is the end of the log, for the message of a test that fails.
+func (b *lockedBuffer) tail() string {
+	text := b.text()
+	return text[max(0, len(text)-3000):]
+}
+
 func loadCatalog(t testing.TB, text string, back provider.Driver) *catalog.Catalog {
 	t.Helper()
 	c, err := catalog.Load("test.yaml", []byte(text), func(string) (string, bool) { return "", false },
@@ -271,13 +277,13 @@ func (f *fixture) until(t testing.TB, jobID, what string, fits func(Job) bool) J
 	for {
 		j, err := f.Wait(ctx, f.caller, jobID, since, 10*time.Second)
 		if err != nil {
-			t.Fatalf("waiting for %s: %v\n%s", what, err, f.log.text())
+			t.Fatalf("waiting for %s: %v\n%s", what, err, f.log.tail())
 		}
 		if fits(j) {
 			return j
 		}
 		if j.State.Final() {
-			t.Fatalf("the job is final and not %s: %s\n%s", what, show(j), f.log.text())
+			t.Fatalf("the job is final and not %s: %s\n%s", what, show(j), f.log.tail())
 		}
 		since = j.Version
 	}
@@ -318,4 +324,66 @@ func mustCode(t testing.TB, err error, code Code) {
 	if !errors.As(err, &e) || e.Code != code {
 		t.Fatalf("got error %v, want code %s", err, code)
 	}
+}
+
+func (f *fixture) answerTo(t testing.TB, c Caller, jobID, questionID string, content map[string]any) error {
+	t.Helper()
+	_, err := f.Answer(t.Context(), c, AnswerRequest{JobID: jobID, QuestionID: questionID, Action: ActionAccept, Content: content})
+	return err
+}
+
+// claimed takes the job as a worker of its own would, and leaves the rest to the test.
+func (f *fixture) claimed(t testing.TB, j Job) *segment {
+	t.Helper()
+	seg, err := f.claim(t.Context(), "wrk_test", ticketArgs{JobID: j.ID, Epoch: f.epochOf(t, j.ID)})
+	if err != nil || seg == nil {
+		t.Fatalf("claim: %v %v", seg, err)
+	}
+	return seg
+}
+
+func (f *fixture) epochOf(t testing.TB, jobID string) (epoch int64) {
+	t.Helper()
+	if err := f.pool.QueryRow(t.Context(), `SELECT epoch FROM job WHERE id = $1`, jobID).Scan(&epoch); err != nil {
+		t.Fatal(err)
+	}
+	return epoch
+}
+
+func (f *fixture) exec(t testing.TB, sql string, args ...any) {
+	t.Helper()
+	if _, err := f.pool.Exec(t.Context(), sql, args...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// lapse lets the job's lease end, by the database's clock.
+func (f *fixture) lapse(t testing.TB, jobID string) {
+	t.Helper()
+	f.exec(t, `UPDATE job SET lease_until = clock_timestamp() - interval '1 s', due_at = clock_timestamp() - interval '1 s' WHERE id = $1`, jobID)
+}
+
+// pass lets a queued or waiting job's time come.
+func (f *fixture) pass(t testing.TB, jobID string) {
+	t.Helper()
+	f.exec(t, `UPDATE job SET due_at = clock_timestamp() - interval '1 s' WHERE id = $1`, jobID)
+}
+
+func (f *fixture) sweepNow(t testing.TB) {
+	t.Helper()
+	if _, err := f.sweep(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// withCatalog is the same service with another catalog, as on a replica that was deployed later.
+func (f *fixture) withCatalog(t testing.TB, text string) *Service {
+	t.Helper()
+	c := f.Config
+	c.Catalog = loadCatalog(t, text, f.back)
+	s, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
 }

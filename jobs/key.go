@@ -81,6 +81,9 @@ func (a *Admin) CreateKey(ctx context.Context, n NewKey) (Key, string, error) {
 		}
 	}
 	token := newKeyToken(n.Kind)
+	if n.Scopes == nil {
+		n.Scopes = []string{}
+	}
 	k := Key{ID: newID("key"), TenantID: n.TenantID, Name: n.Name, Kind: n.Kind, Scopes: n.Scopes, ExpiresAt: n.ExpiresAt}
 	err := pgx.BeginFunc(ctx, a.pool, func(tx pgx.Tx) error {
 		err := tx.QueryRow(ctx, `

@@ -57,7 +57,7 @@ func (s *Service) ListJobs(ctx context.Context, c Caller, f JobFilter, p PageReq
 	return pageOf(jobs, p.size(), key, func(j *Job) string { return j.ID })
 }
 
-// labelsOf is the filter as a JSON object, {} for none.
+// labelsOf is the labels as a JSON object, {} for none.
 func labelsOf(labels map[string]string) map[string]string {
 	if labels == nil {
 		return map[string]string{}

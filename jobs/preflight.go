@@ -29,7 +29,7 @@ type Blocker struct {
 
 // Preflight says what a start would be refused for and would ask, and makes nothing.
 func (s *Service) Preflight(ctx context.Context, c Caller, r StartRequest) (Preflight, error) {
-	p, blockers := s.plan(r)
+	p, blockers := s.plan(c, r)
 	out := Preflight{Blockers: blockers}
 	if p != nil {
 		out.Price = p.plan.Price
@@ -79,7 +79,7 @@ const (
 )
 
 // plan holds the request against the catalog. The plan is nil only when the service or plan is unknown.
-func (s *Service) plan(r StartRequest) (*startPlan, []Blocker) {
+func (s *Service) plan(c Caller, r StartRequest) (*startPlan, []Blocker) {
 	service, ok := s.Catalog().Service(r.Service)
 	if !ok {
 		return nil, []Blocker{{UnknownService, "/service", "there is no such service in the catalog; GET /v1/services lists them"}}
@@ -93,6 +93,9 @@ func (s *Service) plan(r StartRequest) (*startPlan, []Blocker) {
 	filled, missing, errs := plan.CheckParameters(parameters)
 	for _, e := range errs {
 		blockers = append(blockers, Blocker{InvalidRequest, p.pointer(r, e.Pointer), e.Detail})
+	}
+	if !c.isPerson() {
+		blockers = append(blockers, p.personOnly(r, parameters)...)
 	}
 	p.split(filled)
 	for _, name := range missing {
@@ -137,6 +140,19 @@ func (p *startPlan) takeParameterAnswers(r StartRequest) (map[string]any, []Bloc
 		}
 	}
 	return parameters, blockers
+}
+
+// personOnly refuses parameters that only a person may decide.
+func (p *startPlan) personOnly(r StartRequest, parameters map[string]any) []Blocker {
+	var blockers []Blocker
+	for name := range parameters {
+		if p.plan.ParameterQuestion(name).PersonOnly {
+			blockers = append(blockers, Blocker{
+				PersonRequired, p.pointer(r, "/"+escapePointer(name)), "only a person may decide this; leave it out, and the job will ask",
+			})
+		}
+	}
+	return blockers
 }
 
 // pointer puts a fault of a merged parameter where the request has it.

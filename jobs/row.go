@@ -27,6 +27,7 @@ type jobRow struct {
 	dueAt           *time.Time
 	attempts        int
 	failOnAsk       bool
+	byPerson        bool // started with a person's key
 	workLeft        *time.Duration
 	answers         []byte
 	// touched: the driver was called for the instance, so something may exist outside.
@@ -42,7 +43,7 @@ type jobRow struct {
 const jobRowSelect = `
 	SELECT j.id, j.tenant_id, j.instance_id, coalesce(j.binding_id, ''), j.operation, j.service, j.plan, j.driver,
 	       j.state, coalesce(j.phase, ''), coalesce(j.ending, ''), j.cancel_requested, coalesce(j.waits_for, ''), j.epoch, j.version,
-	       coalesce(j.owner, ''), j.lease_until, j.due_at, j.deadline_at, j.attempts, j.on_question = 'fail', j.work_left,
+	       coalesce(j.owner, ''), j.lease_until, j.due_at, j.deadline_at, j.attempts, j.on_question = 'fail', j.by_person, j.work_left,
 	       j.answers, j.progress, j.error, j.leftovers, j.created_at
 	FROM job j WHERE j.id = $1 `
 
@@ -63,7 +64,7 @@ func lockJob(ctx context.Context, tx pgx.Tx, jobID, condition string, args ...an
 	var progress, jobErr, leftovers []byte
 	err := results.QueryRow().Scan(&j.ID, &j.tenantID, &j.InstanceID, &j.BindingID, &j.Operation, &j.Service, &j.Plan, &j.driver,
 		&j.State, &j.phase, &j.ending, &j.cancelRequested, &j.waitsFor, &j.epoch, &j.Version,
-		&j.owner, &j.leaseUntil, &j.dueAt, &j.DeadlineAt, &j.attempts, &j.failOnAsk, &j.workLeft,
+		&j.owner, &j.leaseUntil, &j.dueAt, &j.DeadlineAt, &j.attempts, &j.failOnAsk, &j.byPerson, &j.workLeft,
 		&j.answers, &progress, &jobErr, &leftovers, &j.CreatedAt)
 	if err == nil {
 		err = results.QueryRow().Scan(&j.Now, &j.touched, &j.hasSuccessor)

@@ -47,13 +47,14 @@ func (g *segment) run(parent context.Context) {
 		g.keepLease(ctx, cancel)
 	}()
 	out, returned := g.await(ctx)
+	cause := context.Cause(ctx)
 	cancel(nil)
 	<-renewing
 	if !returned {
 		g.s.log.Error("driver did not obey its context; the job is left to the sweep", g.attrs()...)
 		return
 	}
-	err := g.settle(context.WithoutCancel(parent), context.Cause(ctx), out)
+	err := g.settle(context.WithoutCancel(parent), cause, out)
 	g.logLine(out, err, time.Since(started))
 }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/provisiond/provisiond/provider"
 )
 
-// settle commits what came of a segment. cause is why the driver's context ended, nil or
-// context.Canceled where it did not end before the driver returned. ctx is not the driver's.
+// settle commits what came of a segment. cause is why the driver's context was done before the driver
+// returned, nil where it was not. ctx is not the driver's.
 func (g *segment) settle(ctx context.Context, cause error, out outcome) error {
 	if errors.Is(cause, errLostLease) || errors.Is(out.err, errLostLease) {
 		return errLostLease
@@ -196,7 +196,7 @@ func (g *segment) newQuestions(j *jobRow, questions []provider.Question) ([]*que
 			return nil, fmt.Errorf("the provider's question %q has a schema that cannot be asked", q.Name)
 		}
 		row := newQuestionRow(j, q, originProvider, g.s.expiryOf(plan, q))
-		if value, ok := given[q.Name]; ok {
+		if value, ok := given[q.Name]; ok && (j.byPerson || !q.PersonOnly) {
 			if content, errs := catalog.NormalizeAnswer(q.Schema, value); len(errs) == 0 {
 				row.state, row.answer = QuestionAnswered, &givenAnswer{Action: ActionAccept, Content: content}
 			}

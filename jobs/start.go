@@ -40,10 +40,10 @@ type Result struct {
 // Start inserts an instance with its job, and the ticket for a worker, in one transaction. When it
 // returns, the job can be read on every replica.
 //
-// Errors: UnknownService, UnknownPlan, InvalidRequest, NameTaken, IdempotencyKeyReused,
+// Errors: UnknownService, UnknownPlan, InvalidRequest, PersonRequired, NameTaken, IdempotencyKeyReused,
 // IdempotencyInProgress.
 func (s *Service) Start(ctx context.Context, c Caller, r StartRequest) (Result, error) {
-	plan, blocked := s.plan(r)
+	plan, blocked := s.plan(c, r)
 	if len(blocked) > 0 {
 		return Result{}, blockedError(blocked)
 	}
@@ -189,7 +189,7 @@ func (s *Service) queueInstance(batch *pgx.Batch, j *jobRow, r StartRequest, p *
 	if err != nil {
 		return fmt.Errorf("parameters: %w", err)
 	}
-	labels, err := json.Marshal(r.Labels)
+	labels, err := json.Marshal(labelsOf(r.Labels))
 	if err != nil {
 		return fmt.Errorf("labels: %w", err)
 	}
@@ -235,7 +235,7 @@ func (s *Service) queueJob(batch *pgx.Batch, j *jobRow, c Caller, labels map[str
 	if err != nil {
 		return fmt.Errorf("progress: %w", err)
 	}
-	labelText, err := json.Marshal(labels)
+	labelText, err := json.Marshal(labelsOf(labels))
 	if err != nil {
 		return fmt.Errorf("labels: %w", err)
 	}
@@ -255,12 +255,12 @@ func (s *Service) queueJob(batch *pgx.Batch, j *jobRow, c Caller, labels map[str
 	}
 	batch.Queue(`
 		INSERT INTO job (id, tenant_id, instance_id, binding_id, operation, service, plan, driver, state, phase,
-		                 due_at, deadline_at, work_left, on_question, answers, progress, error, labels, created_by, finished_at)
+		                 due_at, deadline_at, work_left, on_question, answers, progress, error, labels, created_by, by_person, finished_at)
 		VALUES ($1, $2, $3, nullif($4, ''), $5, $6, $7, $8, $9, nullif($10, ''),
 		        CASE WHEN $9 <> 'failed' THEN clock_timestamp() + $11::interval END, clock_timestamp() + $12::interval, $13,
-		        $14, $15, $16, $17, $18, $19, CASE WHEN $9 = 'failed' THEN clock_timestamp() END)`,
+		        $14, $15, $16, $17, $18, $19, $20, CASE WHEN $9 = 'failed' THEN clock_timestamp() END)`,
 		j.ID, j.tenantID, j.InstanceID, j.BindingID, j.Operation, j.Service, j.Plan, j.driver, j.State, j.phase,
-		due, deadline, workLeft, onQuestion, answers, progress, jobErr, labelText, c.KeyID)
+		due, deadline, workLeft, onQuestion, answers, progress, jobErr, labelText, c.KeyID, c.isPerson())
 	return nil
 }
 

@@ -49,12 +49,14 @@ var (
 var transitions = map[status][]status{
 	// A start call begins a job here, or in awaiting when something must be asked first.
 	queued: {
-		queued,          // a new ticket: the old one was lost, or the job is to clean up
-		running,         // a worker claimed it
-		ended(Canceled), // canceled before a driver was called
-		ended(Failed),   // the deadline passed before a driver was called
+		queued,                         // a new ticket: the old one was lost, or the job is to clean up
+		running,                        // a worker claimed it
+		awaiting,                       // the price has changed since it was confirmed
+		ended(Succeeded),               // a deprovision of what no driver has ever seen
+		ended(Canceled), ended(Failed), // there is nothing to clean up, or the clean-up is given up
 	},
 	running: {
+		running,  // a cancel was requested; its worker sees to it
 		queued,   // the lease lapsed, a retry, a drain, a cancel
 		waiting,  // the back end works on it
 		awaiting, // a question

@@ -31,7 +31,7 @@ CREATE TABLE instance (
     settings          jsonb NOT NULL,
     parameters        jsonb NOT NULL,
     secret_parameters bytea, -- sealed
-    labels            jsonb NOT NULL,
+    labels            jsonb NOT NULL CHECK (jsonb_typeof(labels) = 'object'),
     state             text NOT NULL CHECK (state IN ('provisioning', 'active', 'deprovisioning', 'deleted', 'failed')),
     start_digest      bytea NOT NULL, -- sealed; tells an equal start from a different one
     endpoint          jsonb,
@@ -92,8 +92,10 @@ CREATE TABLE job (
     progress    jsonb NOT NULL,
     error       jsonb,
     leftovers   jsonb NOT NULL DEFAULT '[]',
-    labels      jsonb NOT NULL, -- the instance's at the start of the job
-    created_by  text NOT NULL,
+    labels      jsonb NOT NULL CHECK (jsonb_typeof(labels) = 'object'), -- the instance's at the start of the job
+    created_by  text NOT NULL, -- a key
+    -- Whether that was a person's key: its answers in advance may be to questions for persons.
+    by_person   boolean NOT NULL,
     created_at  timestamptz NOT NULL DEFAULT clock_timestamp(),
     updated_at  timestamptz NOT NULL DEFAULT clock_timestamp(),
     -- The working time left when it began to await input: waiting for people does not count against the deadline.

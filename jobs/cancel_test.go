@@ -1,0 +1,166 @@
+package jobs
+
+import (
+	"context"
+	"testing"
+
+	"github.com/provisiond/provisiond/provider"
+)
+
+// blocked makes a provision that waits for its context or for the returned release, and says when it
+// has begun.
+func blocked(f *fixture) (begun chan struct{}, release chan struct{}) {
+	begun, release = make(chan struct{}, 100), make(chan struct{})
+	f.back.provision = func(ctx context.Context, _ *provider.Request) error {
+		begun <- struct{}{}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-release:
+			return nil
+		}
+	}
+	return begun, release
+}
+
+func TestCancelBeforeAWorkerHasIt(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	j := f.start(t, StartRequest{})
+	res, err := f.Cancel(t.Context(), f.caller, j.ID, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustBe(t, "state", res.Job.State, Canceled)
+	in, _ := f.GetInstance(t.Context(), f.caller, j.InstanceID)
+	mustBe(t, "instance", in.State, InstanceDeleted)
+	if res, err = f.Cancel(t.Context(), f.caller, j.ID, ""); err != nil || res.Job.State != Canceled {
+		t.Fatalf("again: %v %v", res.Job.State, err)
+	}
+}
+
+func TestCancelWhileAwaitingInput(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	j := f.start(t, StartRequest{Plan: "paid"})
+	res, err := f.Cancel(t.Context(), f.caller, j.ID, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustBe(t, "state", res.Job.State, Canceled)
+	mustBe(t, "question", res.Job.Questions[0].State, QuestionWithdrawn)
+	mustCode(t, f.answerTo(t, f.caller, res.Job.ID, res.Job.Questions[0].ID, map[string]any{"confirm": true}), QuestionWasWithdrawn)
+}
+
+func TestCancelReachesARunningWorkerAndCleansUp(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.run(t)
+	f.work(t)
+	begun, _ := blocked(f)
+	j := f.start(t, StartRequest{})
+	<-begun
+	res, err := f.Cancel(t.Context(), f.caller, j.ID, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustBe(t, "phase", res.Job.Phase, Canceling)
+	f.untilState(t, j.ID, Canceled)
+	mustBe(t, "clean-ups", f.back.count("deprovision"), 1)
+	mustBe(t, "overlap", f.back.overlap, false)
+}
+
+// A cancel that was answered holds, even when the driver succeeds in the same moment.
+func TestCancelWinsOverASuccessThatComesLate(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	seg := f.claimed(t, f.start(t, StartRequest{}))
+	if _, err := f.Cancel(t.Context(), f.caller, seg.job.ID, ""); err != nil {
+		t.Fatal(err)
+	}
+	if err := seg.settle(t.Context(), nil, outcome{endpoint: provider.Endpoint{}}); err != nil {
+		t.Fatal(err)
+	}
+	f.run(t)
+	f.work(t)
+	f.untilState(t, seg.job.ID, Canceled)
+	mustBe(t, "clean-ups", f.back.count("deprovision"), 1)
+}
+
+func TestCancelOfAFinishedJobIsRefused(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.run(t)
+	f.work(t)
+	j := f.start(t, StartRequest{})
+	f.untilState(t, j.ID, Succeeded)
+	_, err := f.Cancel(t.Context(), f.caller, j.ID, "")
+	mustCode(t, err, JobFinished)
+}
+
+func TestDeleteDuringProvisionCancelsItFirst(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.run(t)
+	f.work(t)
+	begun, _ := blocked(f)
+	j := f.start(t, StartRequest{})
+	<-begun
+	res, err := f.Delete(t.Context(), f.caller, j.InstanceID, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := f.Delete(t.Context(), f.caller, j.InstanceID, "")
+	if err != nil || again.Job.ID != res.Job.ID || !again.Existing {
+		t.Fatalf("a second delete: %+v %v", again, err)
+	}
+	f.untilState(t, res.Job.ID, Succeeded)
+	f.untilState(t, j.ID, Canceled)
+	mustBe(t, "removals", f.back.count("deprovision"), 1)
+	mustBe(t, "overlap", f.back.overlap, false)
+	in, _ := f.GetInstance(t.Context(), f.caller, j.InstanceID)
+	mustBe(t, "instance", in.State, InstanceDeleted)
+}
+
+func TestDeleteWhileAwaitingInput(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.run(t)
+	f.work(t)
+	j := f.start(t, StartRequest{Plan: "paid"})
+	res, err := f.Delete(t.Context(), f.caller, j.InstanceID, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.untilState(t, res.Job.ID, Succeeded)
+	f.untilState(t, j.ID, Canceled)
+	mustBe(t, "driver calls", len(f.back.calls), 0)
+}
+
+func TestCancelOfADeleteThatHasNotBegunRestoresTheInstance(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.run(t)
+	w, err := f.StartWorker(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := f.start(t, StartRequest{Bind: true})
+	f.untilState(t, j.ID, Succeeded)
+	if err := w.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	res, err := f.Delete(t.Context(), f.caller, j.InstanceID, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res, err = f.Cancel(t.Context(), f.caller, res.Job.ID, ""); err != nil {
+		t.Fatal(err)
+	}
+	mustBe(t, "state", res.Job.State, Canceled)
+	in, _ := f.GetInstance(t.Context(), f.caller, j.InstanceID)
+	mustBe(t, "instance", in.State, InstanceActive)
+	if _, err := f.ReadCredentials(t.Context(), f.caller, j.BindingID); err != nil {
+		t.Fatalf("credentials after the canceled delete: %v", err)
+	}
+}

@@ -1,0 +1,196 @@
+package catalog
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math/big"
+	"slices"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+)
+
+// FieldError says what is wrong with one value. It never holds the value.
+type FieldError struct {
+	// Pointer is a JSON Pointer (RFC 6901) relative to the checked value.
+	Pointer string
+	// Detail is the rule.
+	Detail string
+}
+
+// pointer writes a JSON Pointer.
+func pointer(steps []string) string {
+	var b strings.Builder
+	for _, step := range steps {
+		b.WriteByte('/')
+		b.WriteString(strings.NewReplacer("~", "~0", "/", "~1").Replace(step))
+	}
+	return b.String()
+}
+
+// limit puts faults in an order that does not depend on Go's maps and keeps the first ones, so that
+// a bad request cannot make a huge answer.
+func limit(errs []FieldError) []FieldError {
+	slices.SortFunc(errs, func(a, b FieldError) int {
+		return cmp.Or(cmp.Compare(a.Pointer, b.Pointer), cmp.Compare(a.Detail, b.Detail))
+	})
+	errs = slices.Compact(errs)
+	return errs[:min(len(errs), maxErrors)]
+}
+
+// fieldErrors turns a validation's error into rules. The library's own texts quote the value, so
+// only its typed facts are used.
+func fieldErrors(err error) []FieldError {
+	var invalid *jsonschema.ValidationError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &invalid):
+		return limit(collect(invalid))
+	default:
+		return []FieldError{{Detail: "is not valid"}}
+	}
+}
+
+func collect(e *jsonschema.ValidationError) []FieldError {
+	at := func(name, detail string) FieldError {
+		return FieldError{Pointer: pointer(append(slices.Clone(e.InstanceLocation), name)), Detail: detail}
+	}
+	var errs []FieldError
+	switch k := e.ErrorKind.(type) {
+	case *kind.Required:
+		for _, name := range k.Missing {
+			errs = append(errs, at(name, "is required"))
+		}
+	case *kind.DependentRequired:
+		for _, name := range k.Missing {
+			errs = append(errs, at(name, "is required where "+k.Prop+" is given"))
+		}
+	case *kind.AdditionalProperties:
+		for _, name := range k.Properties {
+			errs = append(errs, at(name, "is unknown"))
+		}
+	case *kind.PropertyNames:
+		errs = append(errs, at(k.Property, "has a name that is not allowed"))
+	case *kind.Schema, *kind.Group, *kind.Reference, *kind.AllOf:
+		for _, cause := range e.Causes {
+			errs = append(errs, collect(cause)...)
+		}
+	default:
+		errs = append(errs, FieldError{Pointer: pointer(e.InstanceLocation), Detail: rule(e)})
+	}
+	return errs
+}
+
+// rule says in words what a value must be.
+func rule(e *jsonschema.ValidationError) string {
+	switch k := e.ErrorKind.(type) {
+	case *kind.Type:
+		return "must be of type " + strings.Join(k.Want, " or ")
+	case *kind.Enum:
+		return oneOf(k.Want)
+	case *kind.Const:
+		return oneOf([]any{k.Want})
+	case *kind.AnyOf:
+		return alternatives(e)
+	case *kind.OneOf:
+		if len(k.Subschemas) > 0 {
+			return "must match only one of its alternatives"
+		}
+		return alternatives(e)
+	case *kind.FalseSchema:
+		return "is not allowed"
+	case *kind.UniqueItems:
+		return "must not hold the same item twice"
+	default:
+		return cmp.Or(textKind(k), numberKind(k), countKind(k), "is not valid")
+	}
+}
+
+func textKind(k jsonschema.ErrorKind) string {
+	switch k := k.(type) {
+	case *kind.Format:
+		if k.Want == "regex" {
+			return "must be a regular expression in Go's syntax"
+		}
+		return "must have the format " + k.Want
+	case *kind.Pattern:
+		return "must match the pattern " + k.Want
+	case *kind.MinLength:
+		return fmt.Sprintf("must have at least %d characters", k.Want)
+	case *kind.MaxLength:
+		return fmt.Sprintf("must have at most %d characters", k.Want)
+	}
+	return ""
+}
+
+func numberKind(k jsonschema.ErrorKind) string {
+	switch k := k.(type) {
+	case *kind.Minimum:
+		return "must be at least " + decimal(k.Want)
+	case *kind.Maximum:
+		return "must be at most " + decimal(k.Want)
+	case *kind.ExclusiveMinimum:
+		return "must be more than " + decimal(k.Want)
+	case *kind.ExclusiveMaximum:
+		return "must be less than " + decimal(k.Want)
+	case *kind.MultipleOf:
+		return "must be a multiple of " + decimal(k.Want)
+	}
+	return ""
+}
+
+func countKind(k jsonschema.ErrorKind) string {
+	switch k := k.(type) {
+	case *kind.MinItems:
+		return fmt.Sprintf("must have at least %d items", k.Want)
+	case *kind.MaxItems:
+		return fmt.Sprintf("must have at most %d items", k.Want)
+	case *kind.MinProperties:
+		return fmt.Sprintf("must have at least %d fields", k.Want)
+	case *kind.MaxProperties:
+		return fmt.Sprintf("must have at most %d fields", k.Want)
+	}
+	return ""
+}
+
+// alternatives names what would do, where each of the alternatives failed on the value itself.
+func alternatives(e *jsonschema.ValidationError) string {
+	var values []any
+	var rules []string
+	for _, cause := range e.Causes {
+		if c, ok := cause.ErrorKind.(*kind.Const); ok {
+			values = append(values, c.Want)
+		}
+		for _, err := range collect(cause) {
+			if err.Pointer != pointer(e.InstanceLocation) {
+				return "must match one of its alternatives"
+			}
+			rules = append(rules, err.Detail)
+		}
+	}
+	if len(values) == len(e.Causes) {
+		return oneOf(values)
+	}
+	return strings.Join(rules, " or ")
+}
+
+// oneOf lists values of the schema, which is public.
+func oneOf(values []any) string {
+	texts := make([]string, len(values))
+	for i, v := range values {
+		texts[i] = string(encode(v))
+	}
+	if len(texts) == 1 {
+		return "must be " + texts[0]
+	}
+	return "must be one of " + strings.Join(texts, ", ")
+}
+
+// decimal writes a bound as people do, to six places.
+func decimal(r *big.Rat) string {
+	text := r.FloatString(6)
+	return strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
+}

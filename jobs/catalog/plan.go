@@ -1,0 +1,66 @@
+package catalog
+
+import (
+	"regexp"
+
+	"github.com/provisiond/provisiond/provider"
+)
+
+func (l *loader) plan(n *node, s *Service, seen ids) Plan {
+	o := l.object(n, "id", "name", "description", "price", "confirm_cost", "deadline", "question_expiry",
+		"parameters", "settings")
+	o.require("id", "name")
+	p := Plan{
+		ID:             l.id(o.get("id"), seen),
+		Name:           l.text(o.get("name")),
+		Description:    l.text(o.get("description")),
+		ConfirmCost:    l.boolean(o.get("confirm_cost")),
+		Price:          l.price(o.get("price")),
+		Deadline:       l.duration(o.get("deadline")),
+		QuestionExpiry: l.duration(o.get("question_expiry")),
+		Settings:       l.json(o.get("settings")),
+		serviceName:    s.Name,
+	}
+	if p.ConfirmCost && o.get("price") == nil {
+		l.add(o.get("confirm_cost"), "needs a price")
+	}
+	if checker, ok := s.Driver.(provider.PlanChecker); ok {
+		if err := checker.CheckPlan(p.Settings); err != nil {
+			l.add(o.or("settings"), "%v", err)
+		}
+	}
+	l.parameters(o.get("parameters"), &p)
+	p.Version = version(&p)
+	return p
+}
+
+var (
+	amountForm   = regexp.MustCompile(`^[0-9]{1,12}(\.[0-9]{1,6})?$`)
+	currencyForm = regexp.MustCompile(`^[A-Z]{3}$`)
+	perForm      = regexp.MustCompile(`^(month|hour|once)$`)
+)
+
+func (l *loader) price(n *node) *Price {
+	if n == nil {
+		return nil
+	}
+	o := l.object(n, "amount", "currency", "per")
+	o.require("amount", "currency", "per")
+	return &Price{
+		Amount:   l.formed(o.get("amount"), amountForm, `a decimal number in quotes, such as "5.00"`),
+		Currency: l.formed(o.get("currency"), currencyForm, "an ISO 4217 code of three capitals, such as USD"),
+		Per:      l.formed(o.get("per"), perForm, "month, hour or once"),
+	}
+}
+
+// formed reads a string that must match the form, which words say better than the pattern.
+func (l *loader) formed(n *node, form *regexp.Regexp, words string) string {
+	if n == nil {
+		return ""
+	}
+	s, _ := n.value.(string)
+	if !form.MatchString(s) {
+		l.add(n, "must be %s", words)
+	}
+	return s
+}
