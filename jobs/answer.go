@@ -3,6 +3,7 @@ package jobs
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -27,63 +28,76 @@ type AnswerRequest struct {
 func (s *Service) Answer(ctx context.Context, c Caller, r AnswerRequest) (Result, error) {
 	fp := r
 	fp.IdempotencyKey = ""
-	var refused error // with a commit: a changed quote has asked anew
 	result, err := s.idempotent(ctx, c, r.IdempotencyKey, "answer", fp, func(w *write) (Result, error) {
 		j, err := lockOwn(ctx, w.tx, c.TenantID, r.JobID)
 		if err != nil {
 			return Result{}, err
 		}
-		if refused, err = s.answer(ctx, w, c, j, r); err != nil {
+		if err := s.answer(ctx, w, c, j, r); err != nil {
 			return Result{}, err
 		}
 		job, err := getJob(ctx, w.tx, c.TenantID, j.ID)
 		return Result{Job: job}, err
 	})
-	if err == nil {
-		err = refused
+	if errors.Is(err, QuoteChanged) {
+		err = errors.Join(err, s.askCostAgain(ctx, c, r))
 	}
 	return result, err
 }
 
-// answer applies the answer to a locked job. The first error is a refusal that commits.
-func (s *Service) answer(ctx context.Context, w *write, c Caller, j *jobRow, r AnswerRequest) (refused, err error) {
-	questions, err := questionsOf(ctx, w.tx, j)
+// answer applies the answer to a locked job.
+func (s *Service) answer(ctx context.Context, w *write, c Caller, j *jobRow, r AnswerRequest) error {
+	q, last, err := findQuestion(ctx, w, j, r.QuestionID)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	i := slices.IndexFunc(questions, func(q *questionRow) bool { return q.id == r.QuestionID })
-	if i < 0 {
-		return nil, &Error{Code: NotFound, Detail: "there is no such question"}
-	}
-	q := questions[i]
 	if q.question.PersonOnly && !c.isPerson() {
-		return nil, &Error{
+		return &Error{
 			Code: PersonRequired, JobID: j.ID, QuestionID: q.id,
 			Detail: "Only a person may answer this question; give them its answer_url.",
 		}
 	}
 	a := givenAnswer{Action: r.Action, Content: r.Content}
 	if q.state != QuestionOpen {
-		return nil, s.answerClosed(q, a)
+		return s.answerClosed(q, a)
 	}
 	if !q.expiresAt.After(j.Now) {
-		return nil, &Error{Code: QuestionHasExpired, JobID: j.ID, Detail: "The question has expired."}
+		return &Error{Code: QuestionHasExpired, JobID: j.ID, Detail: "The question has expired."}
 	}
 	if a.Action != ActionAccept {
-		return nil, s.declineJob(ctx, w, c, j, q, a)
+		return s.declineJob(ctx, w, c, j, q, a)
 	}
 	if errs := checkContent(q, a.Content); len(errs) > 0 {
-		return nil, invalidContent(errs)
+		return invalidContent(errs)
 	}
 	if q.origin == originCost {
 		if !confirmed(a.Content) {
-			return nil, s.declineJob(ctx, w, c, j, q, a)
+			return s.declineJob(ctx, w, c, j, q, a)
 		}
-		if again, err := s.askCostAgain(ctx, w, j, q); again || err != nil {
-			return &Error{Code: QuoteChanged, JobID: j.ID, Detail: "The price or the plan has changed since the question was asked; the job asks again."}, err
+		if plan := s.planOf(j); quoteOutdated(q, plan) {
+			return &Error{Code: QuoteChanged, JobID: j.ID, Detail: "The price or the plan has changed since the question was asked; the job asks again."}
 		}
 	}
-	return nil, s.acceptAnswer(ctx, w, c, j, q, a, len(openQuestions(questions)) == 1)
+	return s.acceptAnswer(ctx, w, c, j, q, a, last)
+}
+
+// findQuestion finds a question of a locked job, and whether it is the last open one. Error: NotFound.
+func findQuestion(ctx context.Context, w *write, j *jobRow, id string) (q *questionRow, last bool, err error) {
+	questions, err := questionsOf(ctx, w.tx, j)
+	if err != nil {
+		return nil, false, err
+	}
+	i := slices.IndexFunc(questions, func(q *questionRow) bool { return q.id == id })
+	if i < 0 {
+		return nil, false, &Error{Code: NotFound, Detail: "there is no such question"}
+	}
+	return questions[i], len(openQuestions(questions)) == 1, nil
+}
+
+// quoteOutdated reports whether a cost question was asked for something else than the plan costs now.
+// A plan that was removed keeps its last price; one that has become free needs no other answer.
+func quoteOutdated(q *questionRow, plan *catalog.Plan) bool {
+	return plan != nil && plan.ConfirmCost && !q.quote.holds(plan)
 }
 
 // answerClosed settles an answer to a question that is not open: the same again is no error.
@@ -185,11 +199,11 @@ func (s *Service) setParameters(ctx context.Context, w *write, j *jobRow, q *que
 		return fmt.Errorf("read secret parameters: %w", err)
 	}
 	secret := map[string]any{}
-	if err := s.Sealer.open(at, sealed, &secret); err != nil {
+	if err := s.cfg.Sealer.open(at, sealed, &secret); err != nil {
 		return err
 	}
 	maps.Copy(secret, content)
-	if sealed, err = s.Sealer.seal(at, secret); err != nil {
+	if sealed, err = s.cfg.Sealer.seal(at, secret); err != nil {
 		return err
 	}
 	_, err = w.tx.Exec(ctx, `
@@ -200,22 +214,27 @@ func (s *Service) setParameters(ctx context.Context, w *write, j *jobRow, q *que
 	return nil
 }
 
-// askCostAgain withdraws a cost question whose quote no longer holds, and asks with today's price.
-func (s *Service) askCostAgain(ctx context.Context, w *write, j *jobRow, q *questionRow) (bool, error) {
-	plan := s.planOf(j)
-	if plan == nil || q.quote.holds(plan) {
-		return false, nil // a removed plan keeps its last price
-	}
-	question, asked := plan.CostQuestion()
-	if !asked {
-		return false, nil // it costs nothing any more
-	}
-	if _, err := w.tx.Exec(ctx, `UPDATE question SET state = 'withdrawn', answer = NULL, answered_at = NULL WHERE id = $1`, q.id); err != nil {
-		return false, fmt.Errorf("withdraw question: %w", err)
-	}
-	again := newQuestionRow(j, question, originCost, s.expiryOf(plan, question))
-	again.quote = quoteOf(plan)
-	return true, s.ask(ctx, w, j, []*questionRow{again})
+// askCostAgain withdraws a cost question whose quote no longer holds, and asks with today's price. It
+// has a transaction of its own, because the answer that found this out is refused.
+func (s *Service) askCostAgain(ctx context.Context, c Caller, r AnswerRequest) error {
+	return s.write(ctx, func(w *write) error {
+		j, err := lockOwn(ctx, w.tx, c.TenantID, r.JobID)
+		if err != nil {
+			return err
+		}
+		q, _, err := findQuestion(ctx, w, j, r.QuestionID)
+		plan := s.planOf(j)
+		if err != nil || q.state != QuestionOpen || !quoteOutdated(q, plan) {
+			return err
+		}
+		if _, err := w.tx.Exec(ctx, `UPDATE question SET state = 'withdrawn' WHERE id = $1`, q.id); err != nil {
+			return fmt.Errorf("withdraw question: %w", err)
+		}
+		question, _ := plan.CostQuestion()
+		again := newQuestionRow(j, question, originCost, s.expiryOf(plan, question))
+		again.quote = quoteOf(plan)
+		return s.ask(ctx, w, j, []*questionRow{again})
+	})
 }
 
 // planOf is the catalog's plan of the job; nil where it has been removed.

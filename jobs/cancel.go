@@ -54,7 +54,7 @@ func (s *Service) settleEnding(ctx context.Context, w *write, j *jobRow, actor s
 		return s.finish(ctx, w, j, j.ending, actor)
 	}
 	j.attempts = 0
-	j.DeadlineAt = j.Now.Add(s.CleanupDeadline)
+	j.DeadlineAt = j.Now.Add(s.cfg.CleanupDeadline)
 	j.Progress = Progress{Step: "clean_up", Message: "Removes what was made."}
 	w.event(j, actor, "job.cleaning_up", map[string]any{"ending": j.ending})
 	return s.requeue(ctx, w, j)

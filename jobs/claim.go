@@ -28,7 +28,7 @@ func (s *Service) claim(ctx context.Context, workerID string, t ticketArgs) (*se
 		}
 		j.to(running)
 		j.owner = workerID
-		until := j.Now.Add(s.Lease)
+		until := j.Now.Add(s.cfg.Lease)
 		j.leaseUntil, j.dueAt = &until, &until
 		j.Progress = claimProgress(j)
 		if err := s.saveJob(ctx, w, j); err != nil {
@@ -159,8 +159,8 @@ func (s *Service) loadInstance(ctx context.Context, w *write, j *jobRow, r *prov
 	secret := map[string]any{}
 	at := func(column string) place { return place{j.tenantID, "instance", j.InstanceID, column} }
 	err = errors.Join(json.Unmarshal(public, &r.Parameters),
-		s.Sealer.open(at("secret_parameters"), sealedSecret, &secret),
-		s.Sealer.open(at("provider_state"), sealedState, &r.State))
+		s.cfg.Sealer.open(at("secret_parameters"), sealedSecret, &secret),
+		s.cfg.Sealer.open(at("provider_state"), sealedState, &r.State))
 	if err != nil {
 		return nil, fmt.Errorf("load instance: %w", err)
 	}
@@ -194,5 +194,5 @@ func (s *Service) loadAnswers(ctx context.Context, w *write, j *jobRow, secrets 
 // givenAnswers opens the answers that the start call gave in advance.
 func (s *Service) givenAnswers(j *jobRow) (map[string]any, error) {
 	answers := map[string]any{}
-	return answers, s.Sealer.open(place{j.tenantID, "job", j.ID, "answers"}, j.answers, &answers)
+	return answers, s.cfg.Sealer.open(place{j.tenantID, "job", j.ID, "answers"}, j.answers, &answers)
 }

@@ -69,7 +69,7 @@ func (s *Service) ReadCredentials(ctx context.Context, c Caller, bindingID strin
 			tenantID: c.TenantID, instanceID: out.InstanceID, kind: "credentials.read", actor: c.KeyID,
 			data: map[string]any{"binding_id": bindingID},
 		})
-		return s.Sealer.open(place{c.TenantID, "binding", bindingID, "credentials"}, sealed, &out.Values)
+		return s.cfg.Sealer.open(place{c.TenantID, "binding", bindingID, "credentials"}, sealed, &out.Values)
 	})
 	if err != nil {
 		return Credentials{}, err

@@ -379,7 +379,7 @@ func (f *fixture) sweepNow(t testing.TB) {
 // withCatalog is the same service with another catalog, as on a replica that was deployed later.
 func (f *fixture) withCatalog(t testing.TB, text string) *Service {
 	t.Helper()
-	c := f.Config
+	c := f.cfg
 	c.Catalog = loadCatalog(t, text, f.back)
 	s, err := New(c)
 	if err != nil {

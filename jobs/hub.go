@@ -91,11 +91,14 @@ func (w *waiter) signal() {
 }
 
 // tick waits for about the interval; false when ctx is done.
-func tick(ctx context.Context, interval time.Duration) bool {
+func tick(ctx context.Context, interval time.Duration) bool { return pause(ctx, jitter(interval)) }
+
+// pause waits for d; false when ctx is done.
+func pause(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-ctx.Done():
 		return false
-	case <-time.After(jitter(interval)):
+	case <-time.After(d):
 		return true
 	}
 }

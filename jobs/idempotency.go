@@ -72,7 +72,7 @@ func (s *Service) replay(ctx context.Context, w *write, c Caller, key string, pr
 	if err != nil {
 		return Result{}, false, fmt.Errorf("find idempotency key: %w", err)
 	}
-	same, err := s.Sealer.sameDigest(idempotencyPlace(c, key), digest, print)
+	same, err := s.cfg.Sealer.sameDigest(idempotencyPlace(c, key), digest, print)
 	if err != nil {
 		return Result{}, false, err
 	}
@@ -89,7 +89,7 @@ func (s *Service) replay(ctx context.Context, w *write, c Caller, key string, pr
 
 // remember keeps the first answer, with the transaction that makes it true.
 func (s *Service) remember(ctx context.Context, w *write, c Caller, key string, print fingerprint, r Result) error {
-	digest, err := s.Sealer.sealDigest(idempotencyPlace(c, key), print)
+	digest, err := s.cfg.Sealer.sealDigest(idempotencyPlace(c, key), print)
 	if err != nil {
 		return err
 	}

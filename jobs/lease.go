@@ -21,16 +21,18 @@ func (g *segment) keepLease(ctx context.Context, cancel context.CancelCauseFunc)
 	changed := g.s.hub.join(g.job.ID)
 	defer g.s.hub.leave(g.job.ID, changed)
 	g.s.hub.saw(changed, g.job.Version)
-	ticker := time.NewTicker(g.s.Lease / 3)
+	ticker := time.NewTicker(g.s.cfg.Lease / 3)
 	defer ticker.Stop()
-	validUntil := time.Now().Add(g.s.Lease)
+	validUntil := time.Now().Add(g.s.cfg.Lease)
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
 		case <-changed.wake:
-			time.Sleep(leaseMinGap)
+			if !pause(ctx, leaseMinGap) {
+				return
+			}
 		}
 		asked := time.Now()
 		version, canceled, err := g.renew(ctx)
@@ -50,19 +52,19 @@ func (g *segment) keepLease(ctx context.Context, cancel context.CancelCauseFunc)
 			return
 		default:
 			g.s.hub.saw(changed, version)
-			validUntil = asked.Add(g.s.Lease)
+			validUntil = asked.Add(g.s.cfg.Lease)
 		}
 	}
 }
 
 // renew moves the lease's end and reads whether the job is to end.
 func (g *segment) renew(ctx context.Context) (version int64, canceled bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, g.s.Lease/3)
+	ctx, cancel := context.WithTimeout(ctx, g.s.cfg.Lease/3)
 	defer cancel()
 	err = g.s.pool.QueryRow(ctx, `
 		UPDATE job SET lease_until = clock_timestamp() + $3::interval, due_at = clock_timestamp() + $3::interval
 		WHERE id = $1 AND epoch = $2 AND phase = 'running'
-		RETURNING version, cancel_requested`, g.job.ID, g.epoch, g.s.Lease).Scan(&version, &canceled)
+		RETURNING version, cancel_requested`, g.job.ID, g.epoch, g.s.cfg.Lease).Scan(&version, &canceled)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return 0, false, errLostLease
 	}
@@ -84,7 +86,7 @@ func (g *segment) lockMine(ctx context.Context, w *write) (*jobRow, error) {
 
 // checkpoint implements provider.Request.Checkpoint.
 func (g *segment) checkpoint(ctx context.Context, state []byte) error {
-	sealed, err := g.s.Sealer.seal(place{g.tenantID, "instance", g.job.InstanceID, "provider_state"}, state)
+	sealed, err := g.s.cfg.Sealer.seal(place{g.tenantID, "instance", g.job.InstanceID, "provider_state"}, state)
 	if err != nil {
 		return err
 	}

@@ -93,10 +93,7 @@ func (s *Service) listen(ctx context.Context) {
 			return
 		}
 		s.log.WarnContext(ctx, "listener lost its connection; waiters are re-checked each second", "error", err)
-		select {
-		case <-ctx.Done():
-		case <-time.After(jitter(time.Second)):
-		}
+		tick(ctx, time.Second)
 	}
 }
 

@@ -67,7 +67,7 @@ func (s *Service) queueQuestion(batch *pgx.Batch, q *questionRow) error {
 	var answer []byte
 	if q.answer != nil {
 		var err error
-		if answer, err = s.Sealer.seal(q.place(), q.answer); err != nil {
+		if answer, err = s.cfg.Sealer.seal(q.place(), q.answer); err != nil {
 			return err
 		}
 	}
@@ -132,7 +132,7 @@ func (s *Service) openAnswer(q *questionRow) (*givenAnswer, error) {
 		return nil, nil //nolint:nilnil // no answer is not an error
 	}
 	var a givenAnswer
-	return &a, s.Sealer.open(q.place(), q.sealedAnswer, &a)
+	return &a, s.cfg.Sealer.open(q.place(), q.sealedAnswer, &a)
 }
 
 // openQuestions picks the questions that wait for an answer.
@@ -148,7 +148,7 @@ func openQuestions(questions []*questionRow) []*questionRow {
 
 // saveAnswer closes the question with an answer: given by a key, or its default at expiry.
 func (s *Service) saveAnswer(ctx context.Context, w *write, q *questionRow, a givenAnswer, to QuestionState, by string) error {
-	sealed, err := s.Sealer.seal(q.place(), a)
+	sealed, err := s.cfg.Sealer.seal(q.place(), a)
 	if err != nil {
 		return err
 	}

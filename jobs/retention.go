@@ -39,11 +39,11 @@ func (s *Service) removeOld(ctx context.Context) (bool, error) {
 			DELETE FROM job WHERE id IN (
 				SELECT id FROM job WHERE finished_at < clock_timestamp() - $1::interval LIMIT $2 FOR UPDATE SKIP LOCKED)
 			RETURNING id)
-		  DELETE FROM event WHERE job_id IN (SELECT id FROM gone)`, s.Retention},
+		  DELETE FROM event WHERE job_id IN (SELECT id FROM gone)`, s.cfg.Retention},
 		// Deleted instances go, with their bindings, when no job of theirs is left.
 		{`DELETE FROM instance WHERE id IN (
 			SELECT id FROM instance i WHERE state = 'deleted' AND updated_at < clock_timestamp() - $1::interval
-			  AND NOT EXISTS (SELECT 1 FROM job j WHERE j.instance_id = i.id) LIMIT $2 FOR UPDATE SKIP LOCKED)`, s.Retention},
+			  AND NOT EXISTS (SELECT 1 FROM job j WHERE j.instance_id = i.id) LIMIT $2 FOR UPDATE SKIP LOCKED)`, s.cfg.Retention},
 		{`DELETE FROM idempotency WHERE (tenant_id, key) IN (
 			SELECT tenant_id, key FROM idempotency WHERE created_at < clock_timestamp() - $1::interval LIMIT $2 FOR UPDATE SKIP LOCKED)`, idempotencyKept},
 		{`DELETE FROM worker WHERE id IN (

@@ -46,7 +46,7 @@ type Config struct {
 
 // Service is the core. Safe for concurrent use.
 type Service struct {
-	Config
+	cfg    Config
 	pool   *pgxpool.Pool
 	log    *slog.Logger
 	river  *river.Client[pgx.Tx] // inserts only
@@ -71,12 +71,15 @@ func New(c Config) (*Service, error) {
 	c.CleanupDeadline = cmp.Or(c.CleanupDeadline, 10*time.Minute)
 	c.Retention = cmp.Or(c.Retention, 30*24*time.Hour)
 	c.Workers = cmp.Or(c.Workers, 100)
-	inserter, err := river.NewClient(riverpgxv5.New(c.Pool), &river.Config{Schema: riverSchema, Logger: riverLogger(c.Logger)})
+	inserter, err := river.NewClient(riverpgxv5.New(c.Pool), &river.Config{
+		Schema: riverSchema, Logger: riverLogger(c.Logger),
+		FetchCooldown: fetchCooldown, // it bounds how often an insert wakes the workers
+	})
 	if err != nil {
 		return nil, fmt.Errorf("jobs: %w", err)
 	}
 	s := &Service{
-		Config: c, pool: c.Pool, log: c.Logger, river: inserter,
+		cfg: c, pool: c.Pool, log: c.Logger, river: inserter,
 		hub: newHub(), notify: newNotifier(), drain: make(chan struct{}),
 	}
 	s.drainOnce = sync.OnceFunc(func() { close(s.drain) })
@@ -96,7 +99,7 @@ func (s *Service) Run(ctx context.Context) error {
 }
 
 // Catalog is the catalog in force.
-func (s *Service) Catalog() *catalog.Catalog { return s.Config.Catalog }
+func (s *Service) Catalog() *catalog.Catalog { return s.cfg.Catalog }
 
 // Drain makes Ready fail and lets all waits answer at once with the present state.
 func (s *Service) Drain() { s.drainOnce() }

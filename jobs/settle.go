@@ -138,7 +138,7 @@ func (g *segment) succeed(ctx context.Context, w *write, j *jobRow, out outcome)
 		}
 	}
 	if out.credentials != nil {
-		sealed, err := g.s.Sealer.seal(place{g.tenantID, "binding", j.BindingID, "credentials"}, out.credentials)
+		sealed, err := g.s.cfg.Sealer.seal(place{g.tenantID, "binding", j.BindingID, "credentials"}, out.credentials)
 		if err != nil {
 			return err
 		}

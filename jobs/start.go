@@ -97,7 +97,7 @@ func (s *Service) sameName(ctx context.Context, w *write, c Caller, r StartReque
 	if err != nil {
 		return Result{}, false, fmt.Errorf("find name: %w", err)
 	}
-	same, err := s.Sealer.sameDigest(place{c.TenantID, "instance", instanceID, "start_digest"}, digest, r.same())
+	same, err := s.cfg.Sealer.sameDigest(place{c.TenantID, "instance", instanceID, "start_digest"}, digest, r.same())
 	if err != nil {
 		return Result{}, false, err
 	}
@@ -177,11 +177,11 @@ func inputRequired() *JobError {
 
 func (s *Service) queueInstance(batch *pgx.Batch, j *jobRow, r StartRequest, p *startPlan) error {
 	at := func(column string) place { return place{j.tenantID, "instance", j.InstanceID, column} }
-	digest, err := s.Sealer.sealDigest(at("start_digest"), r.same())
+	digest, err := s.cfg.Sealer.sealDigest(at("start_digest"), r.same())
 	if err != nil {
 		return err
 	}
-	secret, err := s.Sealer.seal(at("secret_parameters"), p.secret)
+	secret, err := s.cfg.Sealer.seal(at("secret_parameters"), p.secret)
 	if err != nil {
 		return err
 	}
@@ -227,7 +227,7 @@ func orEmpty(settings json.RawMessage) json.RawMessage {
 
 // queueJob inserts the job with its times by the database's clock.
 func (s *Service) queueJob(batch *pgx.Batch, j *jobRow, c Caller, labels map[string]string, p *startPlan) error {
-	answers, err := s.Sealer.seal(place{j.tenantID, "job", j.ID, "answers"}, p.answers)
+	answers, err := s.cfg.Sealer.seal(place{j.tenantID, "job", j.ID, "answers"}, p.answers)
 	if err != nil {
 		return err
 	}
@@ -284,7 +284,7 @@ func (s *Service) deadlineOf(p *catalog.Plan) time.Duration {
 	if p != nil && p.Deadline > 0 {
 		return p.Deadline
 	}
-	return s.JobDeadline
+	return s.cfg.JobDeadline
 }
 
 func (s *Service) expiryOf(p *catalog.Plan, q provider.Question) time.Duration {
@@ -294,6 +294,6 @@ func (s *Service) expiryOf(p *catalog.Plan, q provider.Question) time.Duration {
 	case p != nil && p.QuestionExpiry > 0:
 		return p.QuestionExpiry
 	default:
-		return s.QuestionExpiry
+		return s.cfg.QuestionExpiry
 	}
 }

@@ -18,7 +18,7 @@ const (
 
 // sweepLoop sweeps until ctx is done. Every replica does; they share the work by SKIP LOCKED.
 func (s *Service) sweepLoop(ctx context.Context) {
-	for tick(ctx, s.Sweep) {
+	for tick(ctx, s.cfg.Sweep) {
 		for {
 			n, err := s.sweep(ctx)
 			if err != nil && ctx.Err() == nil {

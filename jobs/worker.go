@@ -42,7 +42,7 @@ func (s *Service) StartWorker(ctx context.Context) (*Worker, error) {
 	}
 	queues := map[string]river.QueueConfig{}
 	for _, driver := range s.drivers() {
-		queues[driver] = river.QueueConfig{MaxWorkers: s.Workers, FetchCooldown: fetchCooldown}
+		queues[driver] = river.QueueConfig{MaxWorkers: s.cfg.Workers, FetchCooldown: fetchCooldown}
 	}
 	client, err := river.NewClient(riverpgxv5.New(s.pool), &river.Config{
 		Schema: riverSchema, Logger: riverLogger(s.log), ID: w.id, Workers: workers, Queues: queues,
