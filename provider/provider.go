@@ -34,11 +34,13 @@ type Driver interface {
 	Provision(ctx context.Context, r *Request) (Endpoint, error)
 	// Bind makes credentials for the instance, or makes them anew when an earlier call for the same
 	// r.BindingID did not get to return them. It returns them only after they were used to connect.
+	// Without the instance it is ErrRejected.
 	Bind(ctx context.Context, r *Request) (Credentials, error)
 	// Deprovision removes the instance with all its bindings, or what there is of it after a
-	// Provision that was cut off. Nothing there is success.
+	// Provision that was cut off. Nothing there is success. It works with parameters that Provision
+	// has refused.
 	Deprovision(ctx context.Context, r *Request) error
-	// Find lists what exists outside for the instance.
+	// Find lists what exists outside for the instance, and nothing that is not the instance's.
 	Find(ctx context.Context, r *Request) ([]Object, error)
 }
 

@@ -1,0 +1,107 @@
+package postgres
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/provisiond/provisiond/provider"
+)
+
+// Deprovision implements provider.Driver.
+func (d *driver) Deprovision(ctx context.Context, r *provider.Request) error {
+	n, err := namesOf(r)
+	if err != nil {
+		return err
+	}
+	s, err := d.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.close(ctx)
+	have, err := s.inspect(ctx, n)
+	if err != nil {
+		return err
+	}
+	if have.foreign != nil {
+		return have.foreign
+	}
+	if have.database {
+		if err := s.dropDatabase(ctx, r, n, have); err != nil {
+			return err
+		}
+	}
+	return s.dropRoles(ctx, r, n, have)
+}
+
+// dropDatabase ends the database's sessions and drops it.
+func (s *session) dropDatabase(ctx context.Context, r *provider.Request, n names, have inventory) error {
+	err := r.Report(ctx, provider.Progress{Percent: 10, Step: "drop_database", Message: "Dropping the database."})
+	if err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if !have.broken {
+		// Without this a client that reconnects at once could get in between the last session's end and
+		// the drop. A broken database takes no connections, and no ALTER.
+		err := ddl(ctx, s.conn, `ALTER DATABASE %I ALLOW_CONNECTIONS false`, n.owner)
+		if err != nil {
+			return failure(ctx, "close the database", err)
+		}
+	}
+	err = ddl(ctx, s.conn, `DROP DATABASE IF EXISTS %I WITH (FORCE)`, n.owner)
+	if state, _ := sqlState(err); in(insufficientPrivilege, state) && ctx.Err() == nil {
+		// The database is the administrator's to drop, but who is no superuser may not end the sessions of
+		// others: a superuser's, or the server's own autovacuum, which is soon done.
+		return &provider.Error{Code: provider.ErrConflict, Retryable: true, Cause: err,
+			Message: "Could not drop the database: a session in it is not the PostgreSQL administrator's to end."}
+	}
+	return failure(ctx, "drop the database", err)
+}
+
+// dropRoles drops the login roles and the owner role, all or none.
+func (s *session) dropRoles(ctx context.Context, r *provider.Request, n names, have inventory) error {
+	roles := have.logins
+	if have.owner {
+		roles = append(roles, n.owner)
+	}
+	if len(roles) == 0 {
+		return nil
+	}
+	err := r.Report(ctx, provider.Progress{Percent: 80, Step: "drop_roles", Message: "Dropping the roles."})
+	if err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := s.endSessions(ctx, have.logins); err != nil {
+		return failure(ctx, "end the sessions", err)
+	}
+	err = s.inTx(ctx, func(tx pgx.Tx) error {
+		for _, role := range roles {
+			// Large objects and grants that a user left in the administrator's database, which every
+			// role may connect to by PostgreSQL's defaults.
+			if err := ddl(ctx, tx, `DROP OWNED BY %I`, role); err != nil {
+				return err
+			}
+			if err := ddl(ctx, tx, `DROP ROLE %I`, role); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return failure(ctx, "drop the roles", err)
+}
+
+// endSessions ends what the roles still have open in other databases, so that no session outlives its
+// credentials.
+func (s *session) endSessions(ctx context.Context, logins []string) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	_, err := s.conn.Exec(ctx,
+		`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = ANY ($1::text[])`, logins)
+	return err
+}

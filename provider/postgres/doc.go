@@ -1,0 +1,44 @@
+// Package postgres is the driver that makes a database on a given PostgreSQL server (15 or later).
+//
+// # What an instance is
+//
+// An owner role that cannot log in, and a database of the same name that it owns: "prov_" and the
+// suffix of the instance's ID. Each binding is a login role, "prov_u_" and the suffix of the binding's
+// ID. It is a member of the owner role and works as it from the start of each session, so whatever it
+// makes belongs to the owner role and outlives the binding.
+//
+// Comments on the roles say whose they are. A role and its comment are made in one transaction, so a
+// role of ours never lacks its comment, and a tenant cannot write comments on roles. A database is ours
+// when its owner is our owner role.
+//
+// # Configuration of a service
+//
+//	admin_url    PostgreSQL URL or keyword string of the administrator; a secret
+//	public_host  host that clients reach the server by; default: that of admin_url
+//	public_port  port that clients reach the server by; default: that of admin_url
+//	sslmode      that of the issued URIs; default: prefer
+//
+// Workers must reach the public host too: credentials are issued only after a login with them.
+//
+// # Settings of a plan
+//
+//	connection_limit  the most connections of a database, and the default of the parameter; default: no limit
+//	extensions        the extensions that users may ask for; default: none
+//	locale            the default of the parameter; default: that of the server's template0
+//
+// # Parameters
+//
+//	connection_limit  integer, from 1 to the plan's limit
+//	extensions        array of names, each one of the plan's
+//	locale            string, such as "C.UTF-8" or "de_DE.UTF-8"; must exist on the server
+//
+// Others are ignored: they are the catalog's own. The encoding is always UTF8.
+//
+// # Rights of the administrator
+//
+// A superuser, or a role with LOGIN, CREATEDB, CREATEROLE and INHERIT. Without superuser only trusted
+// extensions can be made. The administrator becomes a member of the roles that it makes.
+//
+// On a server with several tenants, revoke CONNECT from PUBLIC on the databases that are not
+// provisiond's: every login role can connect where PUBLIC can.
+package postgres

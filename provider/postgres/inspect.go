@@ -1,0 +1,99 @@
+package postgres
+
+import (
+	"context"
+
+	"github.com/provisiond/provisiond/provider"
+)
+
+// inventory is what exists of an instance.
+type inventory struct {
+	owner    bool
+	database bool
+	// broken is true when a DROP DATABASE was cut off: the database can only be dropped again.
+	broken bool
+	logins []string
+	// foreign is ErrNotMine when something of the instance's name is someone else's. The other fields
+	// leave that out.
+	foreign error
+}
+
+// inspectSQL gives NULL for what is not there, and false for what is someone else's. datconnlimit = -2
+// is how PostgreSQL marks a broken database.
+const inspectSQL = `
+SELECT (SELECT coalesce(shobj_description(oid, 'pg_authid') = $2, false)
+        FROM pg_roles WHERE rolname = $1),
+       (SELECT coalesce(datdba = (SELECT oid FROM pg_roles WHERE rolname = $1), false)
+        FROM pg_database WHERE datname = $1),
+       EXISTS (SELECT FROM pg_database WHERE datname = $1 AND datconnlimit = -2),
+       ARRAY (SELECT rolname::text
+              FROM pg_roles WHERE starts_with(shobj_description(oid, 'pg_authid'), $2 || $3) ORDER BY 1)`
+
+// inspect finds what exists of the instance.
+func (s *session) inspect(ctx context.Context, n names) (inventory, error) {
+	var i inventory
+	var owner, database *bool
+	qctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	err := s.conn.QueryRow(qctx, inspectSQL, n.owner, n.marker, bindingMarker).
+		Scan(&owner, &database, &i.broken, &i.logins)
+	if err != nil {
+		return inventory{}, failure(ctx, "look for the database", err)
+	}
+	i.owner = owner != nil && *owner
+	i.database = i.owner && database != nil && *database
+	if owner != nil && !i.owner {
+		i.foreign = notMine("role", n.owner)
+	} else if database != nil && !i.database {
+		i.foreign = notMine("database", n.owner)
+	}
+	return i, nil
+}
+
+// inspectLogin reports whether a binding's role exists. It fails with ErrNotMine when its name is taken.
+func (s *session) inspectLogin(ctx context.Context, l login) (bool, error) {
+	var mine *bool
+	qctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	err := s.conn.QueryRow(qctx, `SELECT (SELECT coalesce(shobj_description(oid, 'pg_authid') = $2, false)
+		FROM pg_roles WHERE rolname = $1)`, l.name, l.marker).Scan(&mine)
+	if err != nil {
+		return false, failure(ctx, "look for the login role", err)
+	}
+	if mine != nil && !*mine {
+		return false, notMine("role", l.name)
+	}
+	return mine != nil, nil
+}
+
+// Find implements provider.Driver.
+func (d *driver) Find(ctx context.Context, r *provider.Request) ([]provider.Object, error) {
+	n, err := namesOf(r)
+	if err != nil {
+		return nil, err
+	}
+	s, err := d.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer s.close(ctx)
+	have, err := s.inspect(ctx, n)
+	if err != nil {
+		return nil, err
+	}
+	return have.objects(n), nil
+}
+
+func (i inventory) objects(n names) []provider.Object {
+	var objects []provider.Object
+	if i.database {
+		objects = append(objects, provider.Object{Kind: "database", Name: n.owner})
+	}
+	if i.owner {
+		objects = append(objects, provider.Object{Kind: "role", Name: n.owner})
+	}
+	for _, name := range i.logins {
+		objects = append(objects, provider.Object{Kind: "role", Name: name})
+	}
+	return objects
+}

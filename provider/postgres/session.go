@@ -1,0 +1,68 @@
+package postgres
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// A session is a connection to the server as the administrator.
+type session struct{ conn *pgx.Conn }
+
+// open connects to the administrator's database. Only PostgreSQL's own functions and operators are found
+// there: in a database where tenants can make things, theirs could be a better match.
+func (d *driver) open(ctx context.Context) (*session, error) {
+	config := d.admin.Copy()
+	config.RuntimeParams["search_path"] = "pg_catalog"
+	return dial(ctx, config)
+}
+
+// openInstance connects to the instance's database, as the administrator.
+func (d *driver) openInstance(ctx context.Context, n names) (*session, error) {
+	config := d.admin.Copy()
+	config.Database = n.owner
+	config.RuntimeParams["search_path"] = "public" // where extensions go
+	return dial(ctx, config)
+}
+
+func dial(ctx context.Context, config *pgx.ConnConfig) (*session, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	conn, err := pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		return nil, failure(ctx, "connect", err)
+	}
+	return &session{conn}, nil
+}
+
+// close says goodbye to the server, also when the job's context is done.
+func (s *session) close(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelTimeout)
+	defer cancel()
+	_ = s.conn.Close(ctx) // the connection is gone either way
+}
+
+// querier is a connection or a transaction.
+type querier interface {
+	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+}
+
+// ddl executes a command that takes no parameters. The server puts the arguments in, %I as identifiers
+// and %L as literals, so that the quoting is its own.
+func ddl(ctx context.Context, q querier, command string, args ...string) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	if err := q.QueryRow(ctx, `SELECT pg_catalog.format($1, VARIADIC $2::text[])`, command, args).Scan(&command); err != nil {
+		return err
+	}
+	_, err := q.Exec(ctx, command)
+	return err
+}
+
+// inTx executes the commands together or not at all.
+func (s *session) inTx(ctx context.Context, commands func(tx pgx.Tx) error) error {
+	return pgx.BeginFunc(ctx, s.conn, commands)
+}

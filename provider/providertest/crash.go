@@ -1,0 +1,88 @@
+package providertest
+
+import (
+	"fmt"
+	"testing"
+)
+
+// testProvisionDeaths: after a death at any stop of Provision, the next call finds what the dead
+// worker made. There is one instance, and it works.
+func testProvisionDeaths(t *testing.T, h Harness) {
+	eachDeath(t, h, deadly{
+		before: func(*worker) {},
+		during: func(w *worker) method { return w.provision },
+		after:  func(w *worker) { w.complete(w.bind) },
+	})
+}
+
+// testBindDeaths: the same for Bind.
+func testBindDeaths(t *testing.T, h Harness) {
+	eachDeath(t, h, deadly{
+		before: func(w *worker) { w.complete(w.provision) },
+		during: func(w *worker) method { return w.bind },
+		after:  func(*worker) {},
+	})
+}
+
+// testDeprovisionDeaths: the same for Deprovision of a bound instance.
+func testDeprovisionDeaths(t *testing.T, h Harness) {
+	eachDeath(t, h, deadly{
+		before: func(w *worker) { w.complete(w.provision); w.complete(w.bind) },
+		during: func(w *worker) method { return w.h.Driver.Deprovision },
+		after:  func(*worker) {},
+	})
+}
+
+// A deadly test lets the worker die during one method.
+type deadly struct {
+	before func(*worker)
+	during func(*worker) method
+	after  func(*worker)
+}
+
+// eachDeath counts the stops of an undisturbed run, and then dies at each of them in each way.
+func eachDeath(t *testing.T, h Harness, test deadly) {
+	w := newWorker(t, h)
+	test.before(w)
+	w.dieAtStop(0, killed)
+	w.complete(test.during(w))
+	stops, want := w.stops, kindsOf(w.outside())
+
+	forEachStop(t, stops, func(t *testing.T, n int, d death) {
+		w := newWorker(t, h)
+		test.before(w)
+		w.dieAtStop(n, d)
+		w.complete(test.during(w))
+		if w.stops < n {
+			t.Fatalf("the undisturbed run had %d stops, this one ended after %d", stops, w.stops)
+		}
+		w.expect(want)
+		test.after(w)
+		w.deprovision()
+	})
+}
+
+func forEachStop(t *testing.T, stops int, test func(t *testing.T, n int, d death)) {
+	for _, d := range []death{superseded, killed} {
+		for n := 1; n <= stops; n++ {
+			t.Run(fmt.Sprintf("%s at stop %d of %d", d, n, stops), func(t *testing.T) {
+				t.Parallel()
+				test(t, n, d)
+			})
+		}
+	}
+}
+
+// testHalfMade: a Provision dies at each of its stops, and no one goes on with it. Deprovision removes
+// what there is.
+func testHalfMade(t *testing.T, h Harness) {
+	w := newWorker(t, h)
+	w.complete(w.provision)
+
+	forEachStop(t, w.stops, func(t *testing.T, n int, d death) {
+		w := newWorker(t, h)
+		w.dieAtStop(n, d)
+		w.completeOrDie(w.provision)
+		w.deprovision()
+	})
+}

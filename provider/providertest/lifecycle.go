@@ -1,0 +1,114 @@
+package providertest
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/provisiond/provisiond/provider"
+)
+
+// provision is Provision.
+func (w *worker) provision(ctx context.Context, r *provider.Request) error {
+	var e provider.Endpoint
+	return w.provisionTo(&e)(ctx, r)
+}
+
+// provisionTo is Provision with its endpoint kept.
+func (w *worker) provisionTo(e *provider.Endpoint) method {
+	return func(ctx context.Context, r *provider.Request) (err error) {
+		*e, err = w.h.Driver.Provision(ctx, r)
+		w.say(slices.Collect(maps.Values(*e))...)
+		return err
+	}
+}
+
+// bind is Bind, with its credentials used.
+func (w *worker) bind(ctx context.Context, r *provider.Request) error {
+	r.BindingID = w.bindingID
+	c, err := w.h.Driver.Bind(ctx, r)
+	if err != nil {
+		return err
+	}
+	w.connect(c)
+	return nil
+}
+
+// bindAndLose is Bind, with its answer lost.
+func (w *worker) bindAndLose(ctx context.Context, r *provider.Request) error {
+	r.BindingID = w.bindingID
+	_, err := w.h.Driver.Bind(ctx, r)
+	return err
+}
+
+// connect uses the credentials, and remembers what of them must be seen nowhere else.
+func (w *worker) connect(c provider.Credentials) {
+	w.t.Helper()
+	for _, key := range w.h.SecretCredentials {
+		if c[key] == "" {
+			w.t.Fatalf("the credentials lack %q, which Harness.SecretCredentials names", key)
+		}
+		w.keep(c[key])
+	}
+	if err := w.h.Connect(context.WithoutCancel(w.t.Context()), c); err != nil {
+		w.t.Errorf("the credentials do not connect: %v", err)
+	}
+}
+
+// deprovision is Deprovision, after which nothing exists.
+func (w *worker) deprovision() {
+	w.t.Helper()
+	w.complete(w.h.Driver.Deprovision)
+	w.expect([]string{})
+}
+
+// testLifecycle: provision, bind, connect, deprovision, with Find in between.
+func testLifecycle(t *testing.T, h Harness) { live(newWorker(t, h)) }
+
+// live leads one instance through its life.
+func live(w *worker) {
+	w.t.Helper()
+	w.complete(w.provision)
+	made := kindsOf(w.outside())
+	if len(made) == 0 {
+		w.t.Fatal("Provision succeeded, and Harness.Objects lists nothing")
+	}
+	w.expect(made)
+	w.complete(w.bind)
+	w.expect(kindsOf(w.outside()))
+	w.deprovision()
+}
+
+// testRepeat: the answer of each call is lost, and the call made again. Nothing is made twice.
+func testRepeat(t *testing.T, h Harness) {
+	w := newWorker(t, h)
+	var first, second provider.Endpoint
+	w.complete(w.provisionTo(&first))
+	made := kindsOf(w.outside())
+	w.complete(w.provisionTo(&second))
+	if diff := gocmp.Diff(first, second); diff != "" {
+		t.Errorf("endpoint of the second Provision (-first +second):\n%s", diff)
+	}
+	w.expect(made)
+
+	w.complete(w.bindAndLose)
+	bound := kindsOf(w.outside())
+	w.complete(w.bind)
+	w.expect(bound)
+
+	w.deprovision()
+	w.deprovision()
+}
+
+// testParallel: the driver is safe for concurrent use, and one instance's end leaves others alone.
+func testParallel(t *testing.T, h Harness) {
+	for range 8 {
+		t.Run("instance", func(t *testing.T) {
+			t.Parallel()
+			live(newWorker(t, h))
+		})
+	}
+}

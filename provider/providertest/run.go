@@ -1,0 +1,31 @@
+package providertest
+
+import "testing"
+
+// Run tests the driver. Its subtests run in parallel, each with instances of its own that it removes.
+func Run(t *testing.T, h Harness) {
+	h.validate(t)
+	for _, test := range []struct {
+		promise string
+		check   func(t *testing.T, h Harness)
+	}{
+		{"lifecycle", testLifecycle},
+		{"every call may be repeated", testRepeat},
+		{"many instances at once", testParallel},
+		{"provision survives a death at every stop", testProvisionDeaths},
+		{"bind survives a death at every stop", testBindDeaths},
+		{"deprovision survives a death at every stop", testDeprovisionDeaths},
+		{"deprovision removes what is half made", testHalfMade},
+		{"deprovision of nothing succeeds", testNothing},
+		{"a foreign object is left alone", testForeign},
+		{"a foreign binding is left alone", testForeignBinding},
+		{"a context that is done starts nothing", testDone},
+		{"odd parameters", testOdd},
+		{"an unreachable back end is a retryable error", testUnreachable},
+	} {
+		t.Run(test.promise, func(t *testing.T) {
+			t.Parallel()
+			test.check(t, h)
+		})
+	}
+}

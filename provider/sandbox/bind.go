@@ -1,0 +1,47 @@
+package sandbox
+
+import (
+	"context"
+	"crypto/rand"
+	"net/url"
+
+	"github.com/provisiond/provisiond/provider"
+)
+
+// Bind implements provider.Driver. The credentials open nothing; a repeated call gives another password.
+func (d *driver) Bind(ctx context.Context, r *provider.Request) (provider.Credentials, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	exists, err := d.backend.find(ctx, r.InstanceID, instanceName(r))
+	if err != nil {
+		return nil, err
+	}
+	if !exists {
+		return nil, rejected("The instance does not exist in the sandbox.", nil)
+	}
+	if err := d.makeCredential(ctx, r); err != nil {
+		return nil, err
+	}
+	username, password := credentialName(r), rand.Text()
+	uri := url.URL{Scheme: "sandbox", User: url.UserPassword(username, password), Host: host(r), Path: "/"}
+	return provider.Credentials{
+		"uri": uri.String(), "username": username, "password": password, "simulated": "true",
+	}, nil
+}
+
+// makeCredential makes the object, unless an earlier call did.
+func (d *driver) makeCredential(ctx context.Context, r *provider.Request) error {
+	exists, err := d.backend.find(ctx, r.InstanceID, credentialName(r))
+	if err != nil || exists {
+		return err
+	}
+	s, err := readState(r)
+	if err != nil {
+		return err
+	}
+	if err := s.save(ctx, r); err != nil {
+		return err
+	}
+	return d.backend.make(ctx, r.InstanceID, kindCredential, credentialName(r))
+}
