@@ -1,0 +1,145 @@
+// Package mcpfacade offers provisiond's REST API as tools of the Model Context Protocol. It holds no
+// state: every request can go to another replica. A tool call becomes one or a few calls of the API
+// with the caller's own credentials; what the caller may do is decided there alone.
+//
+// Of this module it imports the client and nothing else.
+package mcpfacade
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/provisiond/provisiond/client"
+)
+
+const (
+	// maxBody is the API's own bound of a body, in bytes.
+	maxBody = 1 << 20
+	// longestWait is the most that get_job waits: hosts give up a call after 60 s, and many proxies
+	// cut a quiet connection after 30 s.
+	longestWait = 20 * time.Second
+	// callTime is what a tool call may take beyond its wait. Together they stay under 25 s.
+	callTime = 4 * time.Second
+	// listTTL is how long a client may keep the list of tools, which only a new release changes.
+	listTTL = 5 * time.Minute
+	// maxTries is lower than the client's default, since an agent waits for the answer.
+	maxTries = 3
+)
+
+// Config says where the API is and who may come. Exactly one of API and BaseURL is set.
+type Config struct {
+	// API is called in this process, without a socket.
+	API http.Handler
+	// BaseURL is the URL of a remote API.
+	BaseURL string
+	// PublicURL is where clients reach this server. Its host and origin are allowed.
+	PublicURL string
+	// AllowedHosts are more values of the Host header that are served, without a port; "*" is all.
+	// The names of the loopback interface always are. Others are refused, against DNS rebinding.
+	AllowedHosts []string
+	// AllowedOrigins are web origins ("https://app.example.com") that may call, besides PublicURL's
+	// and the one of the request's own host.
+	AllowedOrigins []string
+	// MaxWait bounds get_job's wait_seconds. 0 and more than 20 s mean 20 s.
+	MaxWait time.Duration
+	// Version is shown to clients.
+	Version string
+	// Logger takes what goes wrong; nil is slog.Default().
+	Logger *slog.Logger
+}
+
+// New returns the handler of /mcp: Streamable HTTP in all protocol versions of the SDK, stateless,
+// with JSON answers. It is safe for concurrent use.
+func New(cfg Config) (http.Handler, error) {
+	f, err := newFacade(cfg)
+	if err != nil {
+		return nil, err
+	}
+	server, err := f.server(cfg.Version)
+	if err != nil {
+		return nil, err
+	}
+	return f.serve(cfg, server)
+}
+
+// serve puts the server behind HTTP and the guard.
+func (f *facade) serve(cfg Config, server *mcp.Server) (http.Handler, error) {
+	streamable := mcp.NewStreamableHTTPHandler(
+		func(*http.Request) *mcp.Server { return server },
+		&mcp.StreamableHTTPOptions{
+			Stateless:    true,
+			JSONResponse: true,
+			Logger:       f.log,
+			// The SDK knows no public hosts, so behind a proxy on loopback it would refuse every
+			// call. guard does the check.
+			DisableLocalhostProtection:   true,
+			MaxRequestBodyBytes:          maxBody,
+			PropagateRequestCancellation: true,
+		})
+	return guard(cfg, answerUnknown(streamable))
+}
+
+// facade is what the tools share.
+type facade struct {
+	api     *client.SDK
+	log     *slog.Logger
+	maxWait time.Duration
+}
+
+func newFacade(cfg Config) (*facade, error) {
+	f := &facade{log: cfg.Logger, maxWait: cfg.MaxWait}
+	if f.log == nil {
+		f.log = slog.Default()
+	}
+	if f.maxWait <= 0 || f.maxWait > longestWait {
+		f.maxWait = longestWait
+	}
+	if (cfg.API == nil) == (cfg.BaseURL == "") {
+		return nil, errors.New("mcpfacade: exactly one of API and BaseURL must be set")
+	}
+	baseURL := cfg.BaseURL
+	opts := []client.Option{client.WithUserAgent("provisiond-mcp/" + cfg.Version), client.WithMaxTries(maxTries)}
+	if cfg.API != nil {
+		baseURL = inProcessURL
+		opts = append(opts, client.WithTransport(&inProcess{handler: cfg.API, log: f.log}))
+	}
+	var err error
+	if f.api, err = client.New(baseURL, "", opts...); err != nil {
+		return nil, fmt.Errorf("mcpfacade: %w", err)
+	}
+	return f, nil
+}
+
+const instructions = `provisiond provisions third-party services, such as a database. ` +
+	`Work is done by jobs: start_provision returns a job at once, and get_job with wait_seconds tells how it goes on. ` +
+	`When a job awaits input, ask the user and call answer_question. ` +
+	`Every result has a next_step that says what to do.`
+
+// server makes the MCP server with all tools.
+func (f *facade) server(version string) (*mcp.Server, error) {
+	if version == "" {
+		version = "dev"
+	}
+	server := mcp.NewServer(
+		&mcp.Implementation{Name: "provisiond", Title: "provisiond", Version: version},
+		&mcp.ServerOptions{
+			Instructions: instructions,
+			Logger:       f.log,
+			// Named so that neither logging nor listChanged is advertised.
+			Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
+			SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) {
+				c.CacheScope = "private" // Behind a key.
+				c.TTLMs = int(listTTL.Milliseconds())
+			},
+		})
+	if err := f.addTools(server); err != nil {
+		return nil, err
+	}
+	server.AddReceivingMiddleware(f.recoverPanics, onlyDeclared)
+	return server, nil
+}

@@ -1,0 +1,90 @@
+package mcpfacade
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/provisiond/provisiond/client"
+)
+
+const versionHeader = "Mcp-Protocol-Version"
+
+// guard stands before the SDK: it refuses foreign hosts and origins and requests without
+// credentials, and mends a header that proxies double.
+func guard(cfg Config, next http.Handler) (http.Handler, error) {
+	hosts := append([]string{"localhost", "127.0.0.1", "::1"}, cfg.AllowedHosts...)
+	origins := http.NewCrossOriginProtection()
+	for _, origin := range cfg.AllowedOrigins {
+		if err := origins.AddTrustedOrigin(origin); err != nil {
+			return nil, fmt.Errorf("mcpfacade: allowed origin: %w", err)
+		}
+	}
+	if cfg.PublicURL != "" {
+		public, err := url.Parse(cfg.PublicURL)
+		if err != nil || public.Host == "" {
+			return nil, fmt.Errorf("mcpfacade: public URL: must be absolute")
+		}
+		hosts = append(hosts, public.Hostname())
+		if err := origins.AddTrustedOrigin(public.Scheme + "://" + public.Host); err != nil {
+			return nil, fmt.Errorf("mcpfacade: public URL: %w", err)
+		}
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case !allowedHost(hosts, r.Host):
+			refuse(w, http.StatusForbidden, "host_not_allowed",
+				"The Host header is not one of this server's. An operator can add it to the allowed hosts.")
+		case r.Header.Get("Origin") != "" && origins.Check(r) != nil:
+			refuse(w, http.StatusForbidden, "origin_not_allowed",
+				"The Origin header is not one of this server's. An operator can add it to the allowed origins.")
+		case r.Header.Get("Authorization") == "":
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			refuse(w, http.StatusUnauthorized, "unauthenticated",
+				`Send an API key in the header "Authorization: Bearer <key>".`)
+		default:
+			collapseVersion(r.Header)
+			next.ServeHTTP(w, r)
+		}
+	}), nil
+}
+
+// allowedHost compares without the port, since a proxy may listen on another one.
+func allowedHost(allowed []string, host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	host = strings.Trim(host, "[]")
+	return slices.ContainsFunc(allowed, func(a string) bool { return a == "*" || strings.EqualFold(a, host) })
+}
+
+// collapseVersion makes one of equal copies of the version header, which some proxies repeat as a
+// second header or behind a comma. Different ones stay, and the SDK refuses them.
+func collapseVersion(h http.Header) {
+	versions := strings.Split(strings.Join(h.Values(versionHeader), ","), ",")
+	for i := range versions {
+		versions[i] = strings.TrimSpace(versions[i])
+	}
+	if versions = slices.Compact(versions); versions[0] != "" {
+		h.Set(versionHeader, strings.Join(versions, ","))
+	}
+}
+
+// refuse answers like the API does, with a problem document.
+func refuse(w http.ResponseWriter, status int, code, detail string) {
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	writeJSON(w, client.Problem{
+		Type: "about:blank", Title: http.StatusText(status), Status: status, Code: code, Detail: &detail,
+	})
+}
+
+// writeJSON writes a body. Where that fails the client is gone and there is nobody to tell.
+func writeJSON[T any](w http.ResponseWriter, body T) {
+	_ = json.NewEncoder(w).Encode(body) //nolint:errchkjson // See above.
+}

@@ -1,0 +1,146 @@
+package mcpfacade
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+
+	"github.com/provisiond/provisiond/client"
+)
+
+const (
+	mediaType = "application/json"
+	// defaultLimit is lower than the API's: a page must fit into a model's context.
+	defaultLimit = 20
+)
+
+// limit is the size of a page.
+func (a arguments) limit() *client.Limit {
+	n := a.number("limit", defaultLimit)
+	return &n
+}
+
+// object is the body that has the named arguments as they were given, numbers to the last digit.
+func (a arguments) object(names ...string) (*bytes.Reader, error) {
+	given := make(map[string]json.RawMessage, len(names))
+	for _, name := range names {
+		if value, ok := a[name]; ok {
+			given[name] = value
+		}
+	}
+	payload, err := json.Marshal(given)
+	return bytes.NewReader(payload), err
+}
+
+func listServices(c *call) (*answer, error) {
+	const otherwise = "Choose a service and a plan with the user, then call start_provision."
+	if id := c.args.text("service"); id != "" {
+		body, err := body(c.api.GetService(c.ctx, id, nil, c.forward))
+		if err != nil {
+			return nil, err
+		}
+		list, err := json.Marshal(map[string][]json.RawMessage{"items": {body}})
+		return &answer{body: list, nextStep: otherwise}, err
+	}
+	body, list, err := decode[client.ServiceList](c.api.ListServices(c.ctx, &client.ListServicesParams{
+		Limit:  c.args.limit(),
+		Cursor: optional[string](c.args, "cursor"),
+	}, c.forward))
+	if err != nil {
+		return nil, err
+	}
+	return &answer{body: body, nextStep: afterList(list.NextCursor, otherwise)}, nil
+}
+
+func startProvision(c *call) (*answer, error) {
+	if err := c.checkNoSecretInStart(); err != nil {
+		return nil, err
+	}
+	payload, err := c.args.object("service", "plan", "name", "parameters", "answers", "on_question", "labels", "bind", "validate_only")
+	if err != nil {
+		return nil, err
+	}
+	resp, err := c.api.CreateInstanceWithBody(c.ctx,
+		&client.CreateInstanceParams{IdempotencyKey: optional[string](c.args, "idempotency_key")}, mediaType, payload, c.forward)
+	if string(c.args["validate_only"]) != "true" {
+		return aboutJob(decode[client.Job](resp, err))
+	}
+	body, preflight, err := decode[client.Preflight](resp, err)
+	if err != nil {
+		return nil, err
+	}
+	return &answer{body: body, nextStep: afterPreflight(preflight)}, nil
+}
+
+func listInstances(c *call) (*answer, error) {
+	labels, err := c.args.labels()
+	if err != nil {
+		return nil, err
+	}
+	body, list, err := decode[client.InstanceList](c.api.ListInstances(c.ctx, &client.ListInstancesParams{
+		Limit:   c.args.limit(),
+		Cursor:  optional[string](c.args, "cursor"),
+		State:   optional[client.InstanceState](c.args, "state"),
+		Service: optional[string](c.args, "service"),
+		Name:    optional[string](c.args, "name"),
+		Label:   labels,
+	}, c.forward))
+	if err != nil {
+		return nil, err
+	}
+	return &answer{body: body, nextStep: afterList(list.NextCursor, "Call get_instance for what to do with one instance.")}, nil
+}
+
+func getInstance(c *call) (*answer, error) {
+	body, instance, err := decode[client.Instance](c.api.GetInstance(c.ctx, c.args.text("instance_id"), c.forward))
+	if err != nil {
+		return nil, err
+	}
+	return &answer{body: body, nextStep: afterInstance(instance)}, nil
+}
+
+func deprovisionInstance(c *call) (*answer, error) {
+	return aboutJob(decode[client.Job](c.api.DeleteInstance(c.ctx, c.args.text("instance_id"), nil, c.forward)))
+}
+
+func getCredentials(c *call) (*answer, error) {
+	id, err := c.bindingID()
+	if err != nil {
+		return nil, err
+	}
+	body, err := body(c.api.GetCredentials(c.ctx, id, c.forward))
+	if err != nil {
+		return nil, err
+	}
+	return &answer{
+		body: body, whole: true,
+		nextStep: "Use the credentials where the user wants them. Do not write them into source code, logs or chat.",
+	}, nil
+}
+
+// bindingID is the binding_id given, or the newest active binding of the instance_id given.
+func (c *call) bindingID() (string, error) {
+	id, instanceID := c.args.text("binding_id"), c.args.text("instance_id")
+	if (id == "") == (instanceID == "") {
+		return "", wrongArgument("binding_id", "give either binding_id or instance_id")
+	}
+	if id != "" {
+		return id, nil
+	}
+	_, list, err := decode[client.BindingList](c.api.ListBindings(c.ctx, instanceID, nil, c.forward))
+	if err != nil {
+		return "", err
+	}
+	for _, binding := range list.Items {
+		if binding.State == client.BindingStateActive {
+			return binding.ID, nil
+		}
+	}
+	return "", notReady()
+}
+
+// notReady is what the API says of a binding that has no credentials yet.
+func notReady() error {
+	detail := "The instance has no active binding."
+	return &client.ProblemError{Problem: &client.Problem{Status: http.StatusConflict, Code: "not_ready", Detail: &detail}}
+}

@@ -1,0 +1,117 @@
+package main
+
+// tool says where the schemas of one MCP tool come from.
+type tool struct {
+	name string
+	args []arg
+	// output names the component schemas that the tool's result may be. It is an object of the
+	// properties of all.
+	output []string
+	// depth is down to which level of objects the output is told; 0 is all. get_job tells all of a job.
+	depth int
+}
+
+// arg is one argument: a parameter or a property of the body of an operation.
+type arg struct {
+	name      string
+	operation string
+	// from is its name in the operation.
+	from string
+	// optional makes it so in the tool, though the operation requires it.
+	optional bool
+	// note is added to the description: what is only so in the tool.
+	note string
+	// set overrides keywords of the schema.
+	set schema
+}
+
+// notes tell a model where it finds an argument or what the tool makes of it.
+var notes = map[string]string{
+	"action":      "accept gives the answer in content; decline and cancel both cancel the job.",
+	"instance_id": "The instance's ID, from a job or list_instances.",
+	"job_id":      "The job's ID, from start_provision, deprovision_instance or list_jobs.",
+	"name":        "With a name, the same start again returns the first job instead of making a second instance.",
+	"operation":   "Only jobs of this operation.",
+	"question_id": "The id of an open question in the job's questions.",
+	"answers":     "Never a secret.",
+	"parameters":  "Never a secret.",
+}
+
+// args are those that have the same name in the tool and in the operation.
+func args(operation string, names ...string) []arg {
+	var list []arg
+	for _, name := range names {
+		list = append(list, arg{name: name, operation: operation, from: name, note: notes[name]})
+	}
+	return list
+}
+
+// pageLimit is lower than the API's: a page must fit into a model's context.
+func pageLimit(operation string) arg {
+	return arg{
+		name: "limit", operation: operation, from: "limit",
+		set: schema{"default": 20, "maximum": 200, "description": "How many at the most."},
+	}
+}
+
+var tools = []tool{
+	{
+		name: "list_services",
+		args: append(args("listServices", "cursor"), pageLimit("listServices"), arg{
+			name: "service", operation: "getService", from: "service_id", optional: true,
+			note: "Only this one; then no limit or cursor.",
+		}),
+		output: []string{"ServiceList"},
+	},
+	{
+		name: "start_provision",
+		args: append(args("createInstance", "service", "plan", "name", "parameters", "answers", "on_question",
+			"labels", "bind", "validate_only"),
+			arg{name: "idempotency_key", operation: "createInstance", from: "Idempotency-Key"}),
+		output: []string{"Job", "Preflight"},
+	},
+	{
+		name: "get_job",
+		args: append(args("getJob", "job_id"), arg{
+			name: "wait_seconds", operation: "getJob", from: "wait",
+			set: schema{"maximum": 20, "default": 0, "description": "Seconds to wait at most, while the job is pending."},
+		}),
+		output: []string{"Job"},
+	},
+	{
+		name:   "answer_question",
+		args:   args("answerQuestion", "job_id", "question_id", "action", "content"),
+		output: []string{"Job"},
+		depth:  1,
+	},
+	{name: "cancel_job", args: args("cancelJob", "job_id"), output: []string{"Job"}, depth: 1},
+	{
+		name: "list_jobs",
+		args: append(args("listJobs", "cursor", "state", "operation", "instance_id", "service", "label"),
+			pageLimit("listJobs")),
+		output: []string{"JobList"},
+		depth:  2,
+	},
+	{
+		name: "list_instances",
+		args: append(args("listInstances", "cursor", "state", "service", "label"), pageLimit("listInstances"),
+			arg{name: "name", operation: "listInstances", from: "name"}),
+		output: []string{"InstanceList"},
+	},
+	{name: "get_instance", args: args("getInstance", "instance_id"), output: []string{"Instance"}},
+	{name: "deprovision_instance", args: args("deleteInstance", "instance_id"), output: []string{"Job"}, depth: 1},
+	{
+		name: "get_credentials",
+		args: []arg{
+			{
+				name: "binding_id", operation: "getCredentials", from: "binding_id", optional: true,
+				note: "The job that provisioned has it. Give this or instance_id.",
+			},
+			{
+				name: "instance_id", operation: "listBindings", from: "instance_id", optional: true,
+				note: "Its newest active binding is taken. Give this or binding_id.",
+			},
+		},
+		output: []string{"Credentials"},
+	},
+}

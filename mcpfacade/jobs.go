@@ -1,0 +1,91 @@
+package mcpfacade
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/provisiond/provisiond/client"
+)
+
+// aboutJob is the answer of the tools whose result is a job.
+func aboutJob(body json.RawMessage, job *client.Job, err error) (*answer, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &answer{body: body, nextStep: afterJob(job)}, nil
+}
+
+// getJob polls: the check comes first and the sleep last. It returns when the job leaves pending or
+// the wait is over.
+func getJob(c *call) (*answer, error) {
+	asked := min(max(c.args.number("wait_seconds", 0), 0), longestWaitSeconds)
+	wait := min(time.Duration(asked)*time.Second, c.maxWait)
+	deadline := time.Now().Add(wait)
+	for {
+		seconds := int(max(time.Until(deadline), 0).Round(time.Second) / time.Second)
+		body, job, err := decode[client.Job](c.api.GetJob(c.ctx, c.args.text("job_id"), &client.GetJobParams{Wait: &seconds}, c.forward))
+		left := time.Until(deadline)
+		if err != nil || job.State != client.JobStatePending || left <= 0 {
+			return aboutJob(body, job, err)
+		}
+		// The API has waited for less than it was asked: its limit is lower, or it drains.
+		if err := pause(c.ctx, min(pollAfter(job), left)); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// pollAfter is the job's own hint, with a floor against a busy loop.
+func pollAfter(job *client.Job) time.Duration {
+	return max(time.Duration(job.PollAfterMs)*time.Millisecond, 100*time.Millisecond)
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
+
+func answerQuestion(c *call) (*answer, error) {
+	jobID, questionID := c.args.text("job_id"), c.args.text("question_id")
+	if _, given := c.args["content"]; given {
+		if err := c.checkNoSecret(jobID, questionID); err != nil {
+			return nil, err
+		}
+	}
+	payload, err := c.args.object("action", "content")
+	if err != nil {
+		return nil, err
+	}
+	return aboutJob(decode[client.Job](c.api.AnswerQuestionWithBody(c.ctx, jobID, questionID, nil, mediaType, payload, c.forward)))
+}
+
+func cancelJob(c *call) (*answer, error) {
+	return aboutJob(decode[client.Job](c.api.CancelJob(c.ctx, c.args.text("job_id"), nil, c.forward)))
+}
+
+func listJobs(c *call) (*answer, error) {
+	labels, err := c.args.labels()
+	if err != nil {
+		return nil, err
+	}
+	body, list, err := decode[client.JobList](c.api.ListJobs(c.ctx, &client.ListJobsParams{
+		Limit:      c.args.limit(),
+		Cursor:     optional[string](c.args, "cursor"),
+		State:      optional[client.JobState](c.args, "state"),
+		Operation:  optional[client.Operation](c.args, "operation"),
+		InstanceID: optional[string](c.args, "instance_id"),
+		Service:    optional[string](c.args, "service"),
+		Label:      labels,
+	}, c.forward))
+	if err != nil {
+		return nil, err
+	}
+	return &answer{body: body, nextStep: afterList(list.NextCursor, "Call get_job for what to do with one job.")}, nil
+}

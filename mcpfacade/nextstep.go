@@ -1,0 +1,135 @@
+package mcpfacade
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/provisiond/provisiond/client"
+)
+
+// afterJob says what to do with a job. It holds no text of a provider or a user: those stay data, in
+// the job itself.
+func afterJob(job *client.Job) string {
+	switch job.State {
+	case client.JobStatePending:
+		return fmt.Sprintf("The job is not done. Call get_job with job_id %s and wait_seconds %d.", job.ID, longestWaitSeconds)
+	case client.JobStateAwaitingInput:
+		return afterQuestions(job)
+	case client.JobStateSucceeded:
+		return afterSuccess(job)
+	case client.JobStateFailed:
+		return afterFailure(job)
+	default:
+		return "The job was canceled. Nothing is left to do." + leftovers(job)
+	}
+}
+
+const longestWaitSeconds = int(longestWait / 1e9)
+
+func afterQuestions(job *client.Job) string {
+	var steps []string
+	for _, q := range job.Questions {
+		if q.State != client.Open {
+			continue
+		}
+		if q.Secret || q.AnswerableBy == client.Person {
+			steps = append(steps, fmt.Sprintf("Question %s is for a person and not for a tool: give the user the link %s", q.ID, q.AnswerURL))
+			continue
+		}
+		steps = append(steps, fmt.Sprintf("Ask the user question %s, then call answer_question with job_id %s, question_id %s, "+
+			"action accept and content as its schema says (or action decline)", q.ID, job.ID, q.ID))
+	}
+	return "The job waits for an answer. " + strings.Join(steps, ". ") +
+		fmt.Sprintf(". Then call get_job with job_id %s and wait_seconds %d.", job.ID, longestWaitSeconds)
+}
+
+func afterSuccess(job *client.Job) string {
+	switch {
+	case job.Operation == client.Deprovision:
+		return "Done: the instance and its data are gone. Nothing is left to do."
+	case job.BindingID != nil:
+		return fmt.Sprintf("Done. Call get_credentials with binding_id %s when the credentials are needed.", *job.BindingID)
+	default:
+		return fmt.Sprintf("Done. Call get_instance with instance_id %s to see where it is reached.", job.InstanceID)
+	}
+}
+
+func afterFailure(job *client.Job) string {
+	step := "The job failed; tell the user its error. "
+	if job.Error != nil && job.Error.Retryable {
+		step = "The job failed; the same may work later. Tell the user its error. "
+	}
+	return step + fmt.Sprintf("Call deprovision_instance with instance_id %s to clean up, if the user agrees.", job.InstanceID) + leftovers(job)
+}
+
+func leftovers(job *client.Job) string {
+	if len(job.Leftovers) == 0 {
+		return ""
+	}
+	return " Tell the user that leftovers lists what could not be removed; an operator sees it too."
+}
+
+func afterInstance(i *client.Instance) string {
+	switch i.State {
+	case client.InstanceStateProvisioning, client.InstanceStateDeprovisioning:
+		return fmt.Sprintf("A job is at work on it. Call get_job with job_id %s and wait_seconds %d.", i.JobID, longestWaitSeconds)
+	case client.InstanceStateActive:
+		return fmt.Sprintf("It is ready. Call get_credentials with instance_id %s when the credentials are needed.", i.ID)
+	case client.InstanceStateFailed:
+		return fmt.Sprintf("It failed. Call get_job with job_id %s for the reason, or deprovision_instance to clean up, if the user agrees.", i.JobID)
+	default:
+		return "It is gone. Nothing is left to do."
+	}
+}
+
+func afterPreflight(p *client.Preflight) string {
+	if !p.Valid {
+		return "Nothing was made. Correct what blockers names, then call start_provision again."
+	}
+	return "Nothing was made. Ask the user what questions lists and tell the price, if there is one; then call " +
+		"start_provision without validate_only, with the answers that are not secret."
+}
+
+// afterList tells of the next page; what else there is to do follows.
+func afterList(next *client.NextCursor, otherwise string) string {
+	if next == nil {
+		return "This is all. " + otherwise
+	}
+	return "There is more: call the tool again with the same arguments and cursor " + *next + ". " + otherwise
+}
+
+// afterProblem says what to do about a refusal of the API.
+func afterProblem(p *client.ProblemError) string {
+	switch p.Code {
+	case "unauthenticated":
+		return "Tell the user that the API key is wrong, expired or revoked; an operator can make a new one."
+	case "insufficient_scope":
+		return "This key may not do this. Tell the user; an operator can make a key with the scope that detail names."
+	case "person_required":
+		return "Only a person may answer this. Give the user the answer_url, then call get_job with wait_seconds."
+	case "not_found":
+		return "Check the ID. list_jobs and list_instances show what there is."
+	case "name_taken":
+		return "Another instance has this name. Call get_instance with instance_id to see it, or choose another name."
+	case "operation_in_progress":
+		return "Another job works on the instance. Call get_job with job_id and wait_seconds, then call this again."
+	case "question_already_answered", "question_expired", "question_withdrawn", "job_finished":
+		return "Call get_job to see how the job stands now."
+	case "quote_changed":
+		return "The price has changed. Call get_job, tell the user the new price and ask again."
+	case "not_ready":
+		return "It is not ready yet. Call get_job with wait_seconds, then call this again."
+	case "idempotency_key_reused":
+		return "This idempotency_key was used with other arguments. Use a new one for a new start."
+	case "invalid_cursor":
+		return "Call the tool again without cursor."
+	case "unknown_service", "unknown_plan":
+		return "Call list_services to see the services and plans."
+	case "invalid_request", "body_too_large":
+		return "Correct the arguments that errors names and call the tool again."
+	}
+	if p.Retryable || p.RetryAfter > 0 || p.Status == 429 || p.Status >= 502 {
+		return "Call the same tool with the same arguments again later, not before retry_after_seconds."
+	}
+	return "Tell the user the code, the detail and the request_id."
+}

@@ -1,0 +1,103 @@
+package mcpfacade
+
+import (
+	"fmt"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// tool is a tool's words and the function that serves it. Its schemas are in schemas.gen.json.
+type tool struct {
+	name        string
+	title       string
+	description string
+	annotations mcp.ToolAnnotations
+	serve       toolFunc
+}
+
+// The kinds of tools. Only a start reaches out into the open world: it makes something new there.
+var (
+	no, yes = false, true
+
+	reads   = mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, DestructiveHint: &no, OpenWorldHint: &no}
+	starts  = mcp.ToolAnnotations{DestructiveHint: &no, OpenWorldHint: &yes}
+	removes = mcp.ToolAnnotations{IdempotentHint: true, DestructiveHint: &yes, OpenWorldHint: &no}
+)
+
+var tools = []tool{
+	{
+		name: "list_services", title: "List services", annotations: reads, serve: listServices,
+		description: "Lists the services that can be provisioned, with plans, prices, parameters and the questions to expect. " +
+			"Use it first, to choose service and plan for start_provision.",
+	},
+	{
+		name: "start_provision", title: "Start to provision", annotations: starts, serve: startProvision,
+		description: "Starts to provision a service instance and returns a job at once; the work is not done then. Next, call get_job. " +
+			"Give a name: the same start with the same name again returns the first job and makes nothing twice. " +
+			"validate_only makes nothing and tells the price and the questions. May cost money: ask the user first.",
+	},
+	{
+		name: "get_job", title: "Get or await a job", annotations: reads, serve: getJob,
+		description: "Tells how a job stands. With wait_seconds 20 it returns as soon as the job is done or asks something, so no " +
+			"sleep between calls is needed. Call it again while state is pending; then do what next_step says.",
+	},
+	{
+		name: "answer_question", title: "Answer a question", annotations: removes, serve: answerQuestion,
+		description: "Answers an open question of a job that awaits input. Ask the user; do not guess an answer, least of all to a price. " +
+			"decline and cancel both cancel the job. Secret questions are refused: give the user the question's answer_url. Next, call get_job.",
+	},
+	{
+		name: "cancel_job", title: "Cancel a job", annotations: removes, serve: cancelJob,
+		description: "Cancels a job and removes what it has made. Use it when the user no longer wants it. " +
+			"Next, call get_job until state is canceled.",
+	},
+	{
+		name: "list_jobs", title: "List jobs", annotations: reads, serve: listJobs,
+		description: "Lists jobs, newest first. Use it to find a job again, such as after a call whose answer was lost.",
+	},
+	{
+		name: "list_instances", title: "List instances", annotations: reads, serve: listInstances,
+		description: "Lists service instances, newest first. Use it to see what exists before starting something new.",
+	},
+	{
+		name: "get_instance", title: "Get an instance", annotations: reads, serve: getInstance,
+		description: "Shows one instance: its state, where it is reached (no credentials) and its last job.",
+	},
+	{
+		name: "deprovision_instance", title: "Delete an instance", annotations: removes, serve: deprovisionInstance,
+		description: "Deletes an instance with all its data, for ever, by a job. Ask the user first. It also stops a provision that runs. " +
+			"Next, call get_job.",
+	},
+	{
+		name: "get_credentials", title: "Get credentials", annotations: reads, serve: getCredentials,
+		description: "Returns the secret credentials of a binding, such as a connection URI. Needs a key with scope credentials:read. " +
+			"Each read is audited. Use it only when the credentials are needed.",
+	},
+}
+
+// addTools registers all tools; the SDK lists them by name.
+func (f *facade) addTools(server *mcp.Server) error {
+	schemas, err := loadSchemas()
+	if err != nil {
+		return err
+	}
+	for _, t := range tools {
+		s, ok := schemas[t.name]
+		if !ok {
+			return fmt.Errorf("mcpfacade: schemas.gen.json lacks %s", t.name)
+		}
+		rules, err := parseRules(s.Input)
+		if err != nil {
+			return fmt.Errorf("mcpfacade: schema of %s: %w", t.name, err)
+		}
+		server.AddTool(&mcp.Tool{
+			Name:         t.name,
+			Title:        t.title,
+			Description:  t.description,
+			Annotations:  &t.annotations,
+			InputSchema:  s.Input,
+			OutputSchema: s.Output,
+		}, f.handler(rules, t.serve))
+	}
+	return nil
+}

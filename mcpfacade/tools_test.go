@@ -1,0 +1,425 @@
+package mcpfacade_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/provisiond/provisiond/mcpfacade"
+)
+
+type bearer struct{}
+
+func (bearer) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer prov_agent_test")
+	r.Header.Set("X-Request-ID", "req_9")
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// connect returns a session of the SDK's own client over HTTP.
+func connect(t *testing.T, handler http.Handler) *mcp.ClientSession {
+	t.Helper()
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	session, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(),
+		&mcp.StreamableClientTransport{Endpoint: server.URL, HTTPClient: &http.Client{Transport: bearer{}}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = session.Close() })
+	return session
+}
+
+// use calls a tool and returns its text as an object, after a check that structuredContent says the same.
+func use(t *testing.T, session *mcp.ClientSession, tool string, args map[string]any) (map[string]any, bool) {
+	t.Helper()
+	result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: args})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := decodeObject(t, []byte(result.Content[0].(*mcp.TextContent).Text))
+	if !result.IsError {
+		if diff := cmp.Diff(text, result.StructuredContent); diff != "" {
+			t.Errorf("content and structuredContent differ:\n%s", diff)
+		}
+	}
+	if text["next_step"] == "" {
+		t.Error("no next_step")
+	}
+	return text, result.IsError
+}
+
+func TestSchemasArePortable(t *testing.T) {
+	t.Parallel()
+	list := send(t, newFacade(t, newRecorder()), rpc{version: modern, method: "tools/list"})
+	if size := list.Body.Len(); size > 25_000 {
+		t.Errorf("tools/list has %d bytes, want under 25,000", size)
+	}
+	result := decodeObject(t, list.Body.Bytes())["result"].(map[string]any)
+	var names []string
+	for _, raw := range result["tools"].([]any) {
+		tool := raw.(map[string]any)
+		names = append(names, tool["name"].(string))
+		for _, kind := range []string{"inputSchema", "outputSchema"} {
+			s := tool[kind].(map[string]any)
+			if s["type"] != "object" {
+				t.Errorf("%s %s: the root is no object", tool["name"], kind)
+			}
+			lint(t, fmt.Sprint(tool["name"], " ", kind), s)
+		}
+		for name, raw := range tool["inputSchema"].(map[string]any)["properties"].(map[string]any) {
+			if description, _ := raw.(map[string]any)["description"].(string); description == "" {
+				t.Errorf("%s: argument %s has no description", tool["name"], name)
+			}
+		}
+		annotations := tool["annotations"].(map[string]any)
+		readOnly := strings.HasPrefix(tool["name"].(string), "list_") || strings.HasPrefix(tool["name"].(string), "get_")
+		if annotations["readOnlyHint"] != readOnly {
+			t.Errorf("%s: readOnlyHint is %v", tool["name"], annotations["readOnlyHint"])
+		}
+	}
+	if !slices.IsSorted(names) || len(names) != 10 {
+		t.Errorf("tools %v", names)
+	}
+}
+
+// lint looks for what has been seen to make hosts drop all tools.
+func lint(t *testing.T, where string, value any) {
+	t.Helper()
+	switch v := value.(type) {
+	case map[string]any:
+		for keyword, inner := range v {
+			switch keyword {
+			case "$ref", "$schema", "oneOf", "anyOf", "allOf", "$defs":
+				t.Errorf("%s has %s", where, keyword)
+			case "type":
+				if _, list := inner.([]any); list {
+					t.Errorf("%s has a list of types", where)
+				}
+			}
+			lint(t, where, inner)
+		}
+	case []any:
+		for _, inner := range v {
+			lint(t, where, inner)
+		}
+	}
+}
+
+// Every argument of every tool must reach the API (CASES.md 47). The test fails for a new argument
+// until it is listed here.
+func TestEveryArgumentReachesTheAPI(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct{ reaches map[string]string }{
+		"list_services": {reaches: map[string]string{"limit": "limit=7", "cursor": "cursor=c1", "service": "/v1/services/postgres"}},
+		"start_provision": {reaches: map[string]string{
+			"service": `"service":"postgres"`, "plan": `"plan":"small"`, "name": `"name":"orders"`,
+			"parameters": `"parameters":{"n":12345678901234567890}`, "answers": `"answers":{"region":"eu"}`, "on_question": `"on_question":"fail"`,
+			"labels": `"labels":{"a":"b"}`, "bind": `"bind":false`, "validate_only": `"validate_only":false`, "idempotency_key": "POST /v1/instances k1 ",
+		}},
+		"get_job": {reaches: map[string]string{"job_id": "/v1/jobs/" + jobID, "wait_seconds": "wait=7"}},
+		"answer_question": {reaches: map[string]string{
+			"job_id": "POST /v1/jobs/" + jobID, "question_id": "/questions/" + questionID + "/answer", "action": `"action":"accept"`, "content": `"content":{"region":"eu"}`,
+		}},
+		"cancel_job": {reaches: map[string]string{"job_id": "POST /v1/jobs/" + jobID + "/cancel"}},
+		"list_jobs": {reaches: map[string]string{
+			"limit": "limit=7", "cursor": "cursor=c1", "state": "state=failed", "operation": "operation=provision", "instance_id": "instance_id=" + instanceID,
+			"service": "service=postgres", "label": "label=a%3Db&label=c%3Dd",
+		}},
+		"list_instances": {reaches: map[string]string{
+			"limit": "limit=7", "cursor": "cursor=c1", "state": "state=failed", "service": "service=postgres", "name": "name=orders", "label": "label=a%3Db&label=c%3Dd",
+		}},
+		"get_instance":         {reaches: map[string]string{"instance_id": "GET /v1/instances/" + instanceID}},
+		"deprovision_instance": {reaches: map[string]string{"instance_id": "DELETE /v1/instances/" + instanceID}},
+		"get_credentials":      {reaches: map[string]string{"binding_id": "/v1/bindings/" + bindingID + "/credentials", "instance_id": "/v1/instances/" + instanceID + "/bindings"}},
+	}
+	values := map[string]any{
+		"limit": 7, "cursor": "c1", "service": "postgres", "plan": "small", "name": "orders", "parameters": json.RawMessage(`{"n":12345678901234567890}`),
+		"answers": map[string]any{"region": "eu"}, "on_question": "fail", "labels": map[string]any{"a": "b"}, "bind": false, "validate_only": false,
+		"idempotency_key": "k1", "job_id": jobID, "wait_seconds": 7, "question_id": questionID, "action": "accept", "content": map[string]any{"region": "eu"},
+		"state": "failed", "operation": "provision", "instance_id": instanceID, "label": []string{"a=b", "c=d"}, "binding_id": bindingID,
+	}
+	tools, err := connect(t, newFacade(t, newRecorder())).ListTools(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tool := range tools.Tools {
+		t.Run(tool.Name, func(t *testing.T) {
+			t.Parallel()
+			schema := tool.InputSchema.(map[string]any)
+			required, _ := schema["required"].([]any)
+			for name := range schema["properties"].(map[string]any) {
+				want, known := tests[tool.Name].reaches[name]
+				if !known {
+					t.Errorf("argument %s is not tested", name)
+				}
+				api := newRecorder()
+				args := map[string]any{name: values[name]}
+				for _, other := range required {
+					args[other.(string)] = values[other.(string)]
+				}
+				use(t, connect(t, newFacade(t, api)), tool.Name, args)
+				if asked := api.asked(); !strings.Contains(asked, want) {
+					t.Errorf("%s did not reach the API as %s:\n%s", name, want, asked)
+				}
+			}
+		})
+	}
+}
+
+func TestCallersHeadersAreForwarded(t *testing.T) {
+	t.Parallel()
+	api := newRecorder()
+	use(t, connect(t, newFacade(t, api)), "get_job", map[string]any{"job_id": jobID})
+	got := api.headers[0]
+	if got.Get("Authorization") != "Bearer prov_agent_test" || got.Get("X-Request-ID") != "req_9" {
+		t.Errorf("headers %v", got)
+	}
+}
+
+func TestRemoteAPI(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(newRecorder())
+	t.Cleanup(server.Close)
+	handler, err := mcpfacade.New(mcpfacade.Config{BaseURL: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, isError := use(t, connect(t, handler), "get_job", map[string]any{"job_id": jobID}); isError || got["id"] != jobID {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestConfigErrors(t *testing.T) {
+	t.Parallel()
+	for name, cfg := range map[string]mcpfacade.Config{
+		"neither": {}, "both": {API: newRecorder(), BaseURL: "http://x"}, "bad base": {BaseURL: "x"},
+		"bad public URL": {API: newRecorder(), PublicURL: "x"}, "bad origin": {API: newRecorder(), AllowedOrigins: []string{"x"}},
+	} {
+		if _, err := mcpfacade.New(cfg); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+func TestNextSteps(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, tool string
+		args       map[string]any
+		route      string
+		status     int
+		body       string
+		isError    bool
+		want       []string // in next_step
+	}{
+		{name: "pending", tool: "start_provision", args: map[string]any{"service": "postgres", "plan": "small"}, want: []string{"get_job", jobID, "wait_seconds 20"}},
+		{name: "asks", tool: "get_job", args: map[string]any{"job_id": jobID}, want: []string{"answer_question", questionID, "http://127.0.0.1/answer/" + secretID}},
+		{name: "answered", tool: "answer_question", args: map[string]any{"job_id": jobID, "question_id": questionID, "action": "decline"}, want: []string{"get_credentials", bindingID}},
+		{name: "canceled", tool: "cancel_job", args: map[string]any{"job_id": jobID}, want: []string{"canceled"}},
+		{name: "next page", tool: "list_services", args: nil, want: []string{"cursor abc", "start_provision"}},
+		{
+			name: "preflight", tool: "start_provision", args: map[string]any{"service": "postgres", "plan": "small", "validate_only": true},
+			route: "POST /v1/instances", status: 200, body: `{"valid":false,"blockers":[],"questions":[]}`, want: []string{"blockers"},
+		},
+		{
+			name: "person required", tool: "answer_question", args: map[string]any{"job_id": jobID, "question_id": questionID, "action": "decline"},
+			route: "POST /v1/jobs/" + jobID + "/questions/" + questionID + "/answer", status: 403,
+			body: problemBody(403, "person_required", `,"answer_url":"http://x/answer"`), isError: true, want: []string{"answer_url"},
+		},
+		{
+			name: "no scope", tool: "get_credentials", args: map[string]any{"binding_id": bindingID}, route: "GET /v1/bindings/" + bindingID + "/credentials",
+			status: 403, body: problemBody(403, "insufficient_scope", ""), isError: true, want: []string{"operator", "scope"},
+		},
+		{
+			name: "invalid", tool: "start_provision", args: map[string]any{"service": "postgres", "plan": "small"}, route: "POST /v1/instances", status: 422,
+			body: problemBody(422, "invalid_request", `,"errors":[{"pointer":"/plan","detail":"d"}]`), isError: true, want: []string{"errors"},
+		},
+		{name: "unknown", tool: "get_instance", args: map[string]any{"instance_id": "inst_01h455vb4pex5vsknk084sn02z"}, isError: true, want: []string{"list_instances"}},
+		{name: "no binding", tool: "get_credentials", args: map[string]any{"instance_id": instanceID}, route: "GET /v1/instances/" + instanceID + "/bindings", status: 200, body: `{"items":[]}`, isError: true, want: []string{"not ready"}},
+		{name: "not JSON", tool: "get_instance", args: map[string]any{"instance_id": instanceID}, route: "GET /v1/instances/" + instanceID, status: 200, body: "<html>", isError: true, want: []string{"code"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			api := newRecorder()
+			if tt.route != "" {
+				api.set(tt.route, tt.status, tt.body)
+			}
+			got, isError := use(t, connect(t, newFacade(t, api)), tt.tool, tt.args)
+			if isError != tt.isError {
+				t.Fatalf("isError %t: %v", isError, got)
+			}
+			for _, want := range tt.want {
+				if !strings.Contains(got["next_step"].(string), want) {
+					t.Errorf("next step %q, want %q in it", got["next_step"], want)
+				}
+			}
+		})
+	}
+}
+
+func TestBadArguments(t *testing.T) {
+	t.Parallel()
+	const canary = "canary-value"
+	for name, tt := range map[string]struct {
+		tool string
+		args any
+		want string
+	}{
+		"missing":       {"get_job", map[string]any{}, "/job_id"},
+		"unknown":       {"get_job", map[string]any{"job_id": jobID, "wait": 1}, "wait_seconds"},
+		"wrong type":    {"get_job", map[string]any{"job_id": jobID, "wait_seconds": canary}, "integer"},
+		"fraction":      {"get_job", map[string]any{"job_id": jobID, "wait_seconds": 1.5}, "integer"},
+		"odd ID":        {"get_job", map[string]any{"job_id": "../" + canary}, "must match"},
+		"dots":          {"deprovision_instance", map[string]any{"instance_id": ".."}, "must match"},
+		"bad label":     {"list_jobs", map[string]any{"label": []any{1}}, "array of strings"},
+		"two bindings":  {"get_credentials", map[string]any{"binding_id": bindingID, "instance_id": instanceID}, "either"},
+		"null required": {"get_job", map[string]any{"job_id": nil}, "is required"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			api := newRecorder()
+			result, err := connect(t, newFacade(t, api)).CallTool(t.Context(), &mcp.CallToolParams{Name: tt.tool, Arguments: tt.args})
+			if err != nil {
+				t.Fatal(err)
+			}
+			text := result.Content[0].(*mcp.TextContent).Text
+			if !result.IsError || !strings.Contains(text, tt.want) || strings.Contains(text, canary) {
+				t.Errorf("isError %t: %s", result.IsError, text)
+			}
+			if asked := api.asked(); asked != "" {
+				t.Errorf("the API was asked: %s", asked)
+			}
+		})
+	}
+}
+
+func TestSecretsDoNotPass(t *testing.T) {
+	t.Parallel()
+	const secret = "canary-secret"
+	for name, tt := range map[string]struct {
+		tool string
+		args map[string]any
+		want string
+	}{
+		"answer":            {"answer_question", map[string]any{"job_id": jobID, "question_id": secretID, "action": "accept", "content": map[string]any{"password": secret}}, "http://127.0.0.1/answer/" + secretID},
+		"answer in advance": {"start_provision", map[string]any{"service": "postgres", "plan": "small", "answers": map[string]any{"password": secret}}, "password"},
+		"parameter":         {"start_provision", map[string]any{"service": "postgres", "plan": "small", "parameters": map[string]any{"token": secret}}, "token"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			api := newRecorder()
+			got, isError := use(t, connect(t, newFacade(t, api)), tt.tool, tt.args)
+			text := fmt.Sprint(got)
+			if !isError || got["code"] != "secret_not_allowed" || !strings.Contains(text, tt.want) || strings.Contains(text, secret) {
+				t.Errorf("isError %t: %s", isError, text)
+			}
+			if asked := api.asked(); strings.Contains(asked, "POST") {
+				t.Errorf("the API was asked: %s", asked)
+			}
+		})
+	}
+	// A person may still decline it through the agent.
+	if _, isError := use(t, connect(t, newFacade(t, newRecorder())), "answer_question",
+		map[string]any{"job_id": jobID, "question_id": secretID, "action": "decline"}); isError {
+		t.Error("decline of a secret question was refused")
+	}
+}
+
+func TestGetJobWaitsUntilItIsNotPending(t *testing.T) {
+	t.Parallel()
+	api := newRecorder()
+	polls := 0
+	handler := newFacade(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		polls++
+		state := "pending" // As from a replica that drains: its waits are answered early.
+		if polls == 3 {
+			state = "succeeded"
+		}
+		api.set("GET /v1/jobs/"+jobID, http.StatusOK, jobBody(state))
+		api.ServeHTTP(w, r)
+	}))
+	got, _ := use(t, connect(t, handler), "get_job", map[string]any{"job_id": jobID, "wait_seconds": 9999})
+	if got["state"] != "succeeded" || !strings.Contains(api.asked(), "wait=20") {
+		t.Errorf("state %v after %s", got["state"], api.asked())
+	}
+}
+
+func TestLargeResultsAreShortened(t *testing.T) {
+	t.Parallel()
+	api := newRecorder()
+	items := strings.TrimSuffix(strings.Repeat(instanceBody+",", 200), ",")
+	api.set("GET /v1/instances", http.StatusOK, `{"items":[`+items+`],"next_cursor":"beyond"}`)
+	long := strings.Replace(instanceBody, `"parameters":{}`, `"parameters":{"text":"`+strings.Repeat("ä", 50_000)+`"}`, 1)
+	api.set("GET /v1/instances/"+instanceID, http.StatusOK, long)
+	many := strings.Replace(instanceBody, `"parameters":{}`, `"parameters":{"list":[`+strings.TrimSuffix(strings.Repeat("1,", 50_000), ",")+`]}`, 1)
+	session := connect(t, newFacade(t, api))
+
+	list, _ := use(t, session, "list_instances", nil)
+	kept := len(list["items"].([]any))
+	if list["truncated"] != true || list["next_cursor"] != nil || kept == 0 ||
+		!strings.Contains(list["next_step"].(string), fmt.Sprintf("limit %d;", kept)) {
+		t.Errorf("%d items, truncated %v, next step %v", kept, list["truncated"], list["next_step"])
+	}
+	one, _ := use(t, session, "get_instance", map[string]any{"instance_id": instanceID})
+	text := one["parameters"].(map[string]any)["text"].(string)
+	if len(text) > 3000 || !strings.Contains(text, "100000 bytes in all") {
+		t.Errorf("a string of %d bytes", len(text))
+	}
+	api.set("GET /v1/instances/"+instanceID, http.StatusOK, many)
+	if got, isError := use(t, session, "get_instance", map[string]any{"instance_id": instanceID}); !isError || got["code"] != "too_large" {
+		t.Errorf("isError %t: %v", isError, got["code"])
+	}
+}
+
+// A caller that goes away does not wait for the API.
+func TestCanceledCall(t *testing.T) {
+	t.Parallel()
+	reached, free := make(chan struct{}), make(chan struct{})
+	t.Cleanup(func() { close(free) })
+	handler := newFacade(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		close(reached)
+		<-free // Deaf to its context.
+	}))
+	ctx, cancel := context.WithCancel(t.Context())
+	session := connect(t, handler)
+	ended := make(chan error)
+	go func() {
+		_, err := session.CallTool(ctx, &mcp.CallToolParams{Name: "get_job", Arguments: map[string]any{"job_id": jobID}})
+		ended <- err
+	}()
+	<-reached
+	cancel()
+	if err := <-ended; err == nil {
+		t.Error("no error")
+	}
+}
+
+// The package must stay a client like any other.
+func TestImportsOnlyTheClient(t *testing.T) {
+	t.Parallel()
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", ".").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const module = "github.com/provisiond/provisiond"
+	var own []string
+	for pkg := range strings.Lines(string(out)) {
+		if pkg = strings.TrimSpace(pkg); strings.HasPrefix(pkg, module) {
+			own = append(own, pkg)
+		}
+	}
+	if diff := cmp.Diff([]string{module + "/client", module + "/mcpfacade"}, own); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
