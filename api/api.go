@@ -1,0 +1,103 @@
+// Package api serves jobs over HTTP, as openapi.yaml says: it checks requests against the contract,
+// calls the core, and writes answers and problems. It keeps nothing between requests.
+package api
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/provisiond/provisiond/jobs"
+)
+
+// Config is what the API needs.
+type Config struct {
+	Service *jobs.Service
+	// PublicURL is where clients reach the API, such as https://provisiond.example.com.
+	PublicURL string
+	// MaxWait bounds how long a poll is held; 25 s. The HTTP server's WriteTimeout must be longer,
+	// and so must the idle timeout of every proxy before it.
+	MaxWait time.Duration
+	// Logger gets one line for each request; slog.Default() if nil.
+	Logger *slog.Logger
+	// MCP, where not nil, is given the finished handler, to call it in-process, and returns what is
+	// to be served at /mcp.
+	MCP func(api http.Handler) http.Handler
+}
+
+// server implements StrictServerInterface.
+type server struct {
+	service   *jobs.Service
+	publicURL string
+	maxWait   time.Duration
+	logger    *slog.Logger
+	contract  *contract
+	services  map[string]Service
+}
+
+var _ StrictServerInterface = (*server)(nil)
+
+// New returns the handler of the whole HTTP surface. It makes no connection.
+func New(c Config) (http.Handler, error) {
+	s, err := newServer(c)
+	if err != nil {
+		return nil, fmt.Errorf("api: %w", err)
+	}
+	e := s.echo()
+	RegisterHandlers(withHead{e}, NewStrictHandler(s, nil))
+	if err := s.registerDocs(withHead{e}); err != nil {
+		return nil, fmt.Errorf("api: %w", err)
+	}
+	if c.MCP != nil {
+		e.Any("/mcp", echo.WrapHandler(c.MCP(e)))
+	}
+	return e, nil
+}
+
+// echo returns a router with all that happens before and after a handler.
+func (s *server) echo() *echo.Echo {
+	e := echo.New()
+	e.HTTPErrorHandler = s.writeProblem
+	e.Use(s.begin, s.log, s.recoverPanic, s.limitBody, s.authenticate, s.validate)
+	return e
+}
+
+func newServer(c Config) (*server, error) {
+	if c.Service == nil {
+		return nil, errors.New("a Service is needed")
+	}
+	public, err := url.Parse(c.PublicURL)
+	if err != nil || (public.Scheme != "http" && public.Scheme != "https") || public.Host == "" {
+		return nil, errors.New("the public URL must be like https://host")
+	}
+	s := &server{
+		service:   c.Service,
+		publicURL: strings.TrimRight(c.PublicURL, "/"),
+		maxWait:   cmp.Or(c.MaxWait, 25*time.Second).Truncate(time.Second),
+		logger:    cmp.Or(c.Logger, slog.Default()),
+	}
+	if s.contract, err = loadContract(context.Background()); err != nil {
+		return nil, err
+	}
+	if s.services, err = servicesOf(c.Service.Catalog()); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// withHead answers HEAD wherever GET is answered; net/http leaves the body out.
+type withHead struct{ *echo.Echo }
+
+// GET registers a handler for GET and HEAD.
+func (r withHead) GET(path string, h echo.HandlerFunc, m ...echo.MiddlewareFunc) *echo.Route {
+	r.HEAD(path, h, m...)
+	return r.Echo.GET(path, h, m...)
+}

@@ -1,0 +1,79 @@
+package api
+
+import (
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+)
+
+// maxBody is the largest request body, in bytes.
+const maxBody = 1 << 20
+
+// What is said of a body that is not read.
+const (
+	bodyTooLarge = "The body must be at most 1 MiB."
+	jsonOnly     = "The body must be JSON in UTF-8, without a Content-Encoding: Content-Type: application/json."
+)
+
+var errBodyTooLarge = &fault{status: http.StatusRequestEntityTooLarge, code: codeBodyTooLarge, detail: bodyTooLarge}
+
+// limitBody refuses a body that is said to be too large, and cuts off one that turns out to be.
+func (s *server) limitBody(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		r := c.Request()
+		if r.ContentLength > maxBody {
+			return errBodyTooLarge
+		}
+		r.Body = http.MaxBytesReader(c.Response().Writer, r.Body, maxBody)
+		return next(c)
+	}
+}
+
+// readBody reads the JSON body of a request.
+func readBody(r *http.Request) (any, error) {
+	if !isJSON(r.Header) {
+		return nil, &fault{status: http.StatusUnsupportedMediaType, code: codeUnsupportedMediaType, detail: jsonOnly}
+	}
+	data, err := io.ReadAll(r.Body)
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		return nil, errBodyTooLarge
+	case err != nil && r.Context().Err() != nil:
+		return nil, r.Context().Err()
+	case err != nil:
+		return nil, malformed("", "the body broke off")
+	}
+	return parseJSON(data)
+}
+
+// isJSON reports whether the headers announce plain JSON in UTF-8.
+func isJSON(h http.Header) bool {
+	if encoding := h.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
+		return false
+	}
+	media, parameters, err := mime.ParseMediaType(h.Get("Content-Type"))
+	if err != nil || media != echo.MIMEApplicationJSON || len(h.Values("Content-Type")) != 1 {
+		return false
+	}
+	for name, value := range parameters {
+		if name != "charset" || !strings.EqualFold(value, "utf-8") {
+			return false
+		}
+	}
+	return true
+}
+
+// checkedBody hands the value that was checked to the generated code, which asks for it by this
+// method; so the handler gets that and not a second reading of the text.
+type checkedBody struct {
+	io.ReadCloser
+	value any
+}
+
+// ValidatedValue returns the body's value.
+func (b checkedBody) ValidatedValue() any { return b.value }
