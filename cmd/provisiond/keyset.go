@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/provisiond/provisiond/jobs"
+)
+
+// keysetOption names the file with the keys that secrets are encrypted with.
+type keysetOption struct {
+	KeysetFile string `placeholder:"FILE" help:"Keyset that secrets in the database are encrypted with; keyset create makes one."`
+}
+
+func (o keysetOption) check(_ lookup, found *problems) {
+	if o.KeysetFile == "" {
+		found.add("keyset-file", "is required")
+	}
+}
+
+// readSealer reads the keyset. It notes what is wrong with it, and returns nil then.
+func (o keysetOption) readSealer(found *problems) *jobs.Sealer {
+	if o.KeysetFile == "" {
+		found.add("keyset-file", "is required")
+		return nil
+	}
+	data, err := os.ReadFile(o.KeysetFile)
+	if err != nil {
+		found.add("keyset-file", "must be a file that can be read: "+err.Error())
+		return nil
+	}
+	sealer, err := jobs.ReadKeyset(data)
+	if err != nil {
+		found.add("keyset-file", "must be a keyset: "+err.Error())
+		return nil
+	}
+	return sealer
+}
+
+type keysetCreateCmd struct{ keysetOption }
+
+func (c *keysetCreateCmd) run(context.Context, *process) error { return createKeyset(c.KeysetFile) }
+
+// createKeyset refuses to replace a file: without the old keys all secrets would be lost.
+func createKeyset(path string) error {
+	keyset, err := jobs.CreateKeyset()
+	if err != nil {
+		return err
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return fmt.Errorf("make keyset file: %w", err)
+	}
+	return writeAndClose(file, keyset)
+}
+
+type keysetRotateCmd struct{ keysetOption }
+
+// run replaces the file in one step, so that a replica that starts just now reads a whole one.
+func (c *keysetRotateCmd) run(context.Context, *process) error {
+	old, err := os.ReadFile(c.KeysetFile)
+	if err != nil {
+		return fmt.Errorf("read keyset file: %w", err)
+	}
+	keyset, err := jobs.RotateKeyset(old)
+	if err != nil {
+		return err
+	}
+	file, err := os.CreateTemp(filepath.Dir(c.KeysetFile), ".keyset-*") // of mode 0600
+	if err != nil {
+		return fmt.Errorf("make new keyset file: %w", err)
+	}
+	defer os.Remove(file.Name()) //nolint:errcheck // gone already when all went well
+	if err := writeAndClose(file, keyset); err != nil {
+		return err
+	}
+	if err := os.Rename(file.Name(), c.KeysetFile); err != nil {
+		return fmt.Errorf("replace keyset file: %w", err)
+	}
+	return nil
+}
+
+// writeAndClose returns when the disk has the data.
+func writeAndClose(file *os.File, data []byte) error {
+	defer file.Close() //nolint:errcheck // a second Close says so, which does not matter
+	if _, err := file.Write(data); err != nil {
+		return fmt.Errorf("write %s: %w", file.Name(), err)
+	}
+	if err := file.Sync(); err != nil {
+		return fmt.Errorf("write %s: %w", file.Name(), err)
+	}
+	if err := file.Close(); err != nil {
+		return fmt.Errorf("write %s: %w", file.Name(), err)
+	}
+	return nil
+}
