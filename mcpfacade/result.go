@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/provisiond/provisiond/client"
 )
 
