@@ -102,10 +102,10 @@ func quoteOutdated(q *questionRow, plan *catalog.Plan) bool {
 
 // answerClosed settles an answer to a question that is not open: the same again is no error.
 func (s *Service) answerClosed(q *questionRow, a givenAnswer) error {
-	switch q.state {
-	case QuestionExpired:
+	if q.state == QuestionExpired {
 		return &Error{Code: QuestionHasExpired, JobID: q.jobID, Detail: "The question has expired."}
-	case QuestionWithdrawn:
+	}
+	if q.state == QuestionWithdrawn {
 		return &Error{Code: QuestionWasWithdrawn, JobID: q.jobID, Detail: "The question is no longer asked."}
 	}
 	before, err := s.openAnswer(q)

@@ -31,15 +31,15 @@ func (s *Service) idempotent(ctx context.Context, c Caller, key, call string, re
 			result, err = fn(w)
 			return err
 		}
-		print := fingerprint{call, request}
+		fp := fingerprint{call, request}
 		var found bool
-		if result, found, err = s.replay(ctx, w, c, key, print); err != nil || found {
+		if result, found, err = s.replay(ctx, w, c, key, fp); err != nil || found {
 			return err
 		}
 		if result, err = fn(w); err != nil {
 			return err
 		}
-		return s.remember(ctx, w, c, key, print, result)
+		return s.remember(ctx, w, c, key, fp, result)
 	})
 	if err != nil {
 		return Result{}, err
@@ -48,7 +48,7 @@ func (s *Service) idempotent(ctx context.Context, c Caller, key, call string, re
 }
 
 // replay takes the key for this transaction, then looks for a first answer.
-func (s *Service) replay(ctx context.Context, w *write, c Caller, key string, print fingerprint) (Result, bool, error) {
+func (s *Service) replay(ctx context.Context, w *write, c Caller, key string, fp fingerprint) (Result, bool, error) {
 	var free bool
 	err := w.tx.QueryRow(ctx, `SELECT pg_try_advisory_xact_lock(hashtextextended($1 || '|' || $2, 0))`, c.TenantID, key).Scan(&free)
 	if err != nil {
@@ -72,7 +72,7 @@ func (s *Service) replay(ctx context.Context, w *write, c Caller, key string, pr
 	if err != nil {
 		return Result{}, false, fmt.Errorf("find idempotency key: %w", err)
 	}
-	same, err := s.cfg.Sealer.sameDigest(idempotencyPlace(c, key), digest, print)
+	same, err := s.cfg.Sealer.sameDigest(idempotencyPlace(c, key), digest, fp)
 	if err != nil {
 		return Result{}, false, err
 	}
@@ -88,8 +88,8 @@ func (s *Service) replay(ctx context.Context, w *write, c Caller, key string, pr
 }
 
 // remember keeps the first answer, with the transaction that makes it true.
-func (s *Service) remember(ctx context.Context, w *write, c Caller, key string, print fingerprint, r Result) error {
-	digest, err := s.cfg.Sealer.sealDigest(idempotencyPlace(c, key), print)
+func (s *Service) remember(ctx context.Context, w *write, c Caller, key string, fp fingerprint, r Result) error {
+	digest, err := s.cfg.Sealer.sealDigest(idempotencyPlace(c, key), fp)
 	if err != nil {
 		return err
 	}

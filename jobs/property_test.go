@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -309,10 +310,8 @@ func TestStateMachineAndDatabaseAgree(t *testing.T) {
 
 func reachable(s status) bool {
 	for _, next := range transitions {
-		for _, n := range next {
-			if n == s {
-				return true
-			}
+		if slices.Contains(next, s) {
+			return true
 		}
 	}
 	return false

@@ -267,12 +267,10 @@ func TestAThousandAnswersRaceTheExpiry(t *testing.T) {
 				}
 			}()
 		}
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
+		wg.Go(func() {
 			racers.Wait()
 			f.checkRace(t, j, wins.Load() > 0, &used, &expired)
-		}()
+		})
 	}
 	wg.Wait()
 	mustBe(t, "settled", used.Load()+expired.Load(), jobs)

@@ -110,13 +110,13 @@ func backoff(attempt int) time.Duration {
 
 // The bounds of a Pending's delay.
 const (
-	pendingMin = 200 * time.Millisecond
-	pendingMax = 10 * time.Minute
+	pendingFloor = 200 * time.Millisecond
+	pendingCap   = 10 * time.Minute
 )
 
 // waitOnProvider lets the job wait for the back end, without a ticket: the sweep gives it one in time.
 func (g *segment) waitOnProvider(ctx context.Context, w *write, j *jobRow, p *provider.Pending) error {
-	j.due(min(max(p.After, pendingMin), pendingMax))
+	j.due(min(max(p.After, pendingFloor), pendingCap))
 	if p.Message != "" {
 		j.Progress.Message = clip(g.secrets.scrub(p.Message), 500)
 	}

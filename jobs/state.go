@@ -1,6 +1,9 @@
 package jobs
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // State is the state of a job. It maps one to one onto the states of an MCP task.
 type State string
@@ -78,10 +81,8 @@ var transitions = map[status][]status{
 // checkTransition refuses a transition that the machine does not know: that is a fault in this
 // package, and must not be written.
 func checkTransition(from, to status) error {
-	for _, s := range transitions[from] {
-		if s == to {
-			return nil
-		}
+	if !slices.Contains(transitions[from], to) {
+		return fmt.Errorf("job: no transition from %v to %v", from, to)
 	}
-	return fmt.Errorf("job: no transition from %v to %v", from, to)
+	return nil
 }

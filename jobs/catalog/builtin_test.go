@@ -15,14 +15,14 @@ func TestBuiltin(t *testing.T) {
 	for i := range c.Services {
 		s := &c.Services[i]
 		for j := range s.Plans {
-			line := s.ID + "/" + s.Plans[j].ID
+			line := []string{s.ID + "/" + s.Plans[j].ID}
 			for _, q := range s.Plans[j].Expected() {
-				line += fmt.Sprintf(" %s", q.Name)
 				if q.Secret {
-					line += "(secret)"
+					q.Name += "(secret)"
 				}
+				line = append(line, q.Name)
 			}
-			got = append(got, line)
+			got = append(got, strings.Join(line, " "))
 		}
 		if s.Simulated != strings.Contains(s.Description, "simulator") {
 			t.Errorf("%s: the description must say that it is a simulator", s.ID)

@@ -80,7 +80,7 @@ func TestConnectionLimitHolds(t *testing.T) {
 			}
 			return
 		}
-		defer conn.Close(context.Background()) //nolint:errcheck // the connection is gone either way
+		defer conn.Close(context.Background())
 	}
 	t.Error("four connections with a limit of three")
 }

@@ -84,7 +84,7 @@ func work(ctx context.Context, c provider.Credentials) error {
 	if err != nil {
 		return err
 	}
-	defer conn.Close(ctx) //nolint:errcheck // the connection is gone either way
+	defer conn.Close(ctx)
 	config := conn.Config()
 	got := []string{config.User, config.Password, config.Host, strconv.Itoa(int(config.Port)), config.Database}
 	want := []string{c["username"], c["password"], c["host"], c["port"], c["database"]}
