@@ -1,5 +1,7 @@
 // Package api serves jobs over HTTP, as openapi.yaml says: it checks requests against the contract,
 // calls the core, and writes answers and problems. It keeps nothing between requests.
+//
+//nolint:godoclint // the other package comment is in the generated file
 package api
 
 import (

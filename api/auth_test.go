@@ -28,8 +28,8 @@ func TestUnauthenticated(t *testing.T) {
 	if err := jobs.NewAdmin(f.pool).RevokeKey(t.Context(), revokedKey.ID); err != nil {
 		t.Fatal(err)
 	}
-	_, unknown := key(jobs.NewKey{})
-	if _, err := f.pool.Exec(t.Context(), `DELETE FROM api_key WHERE name = 'test' AND revoked_at IS NULL AND expires_at IS NULL AND id <> (SELECT min(id) FROM api_key)`); err != nil {
+	unknownKey, unknown := key(jobs.NewKey{})
+	if _, err := f.pool.Exec(t.Context(), `DELETE FROM api_key WHERE id = $1`, unknownKey.ID); err != nil {
 		t.Fatal(err)
 	}
 	var want string
@@ -40,15 +40,12 @@ func TestUnauthenticated(t *testing.T) {
 		{"no scheme", f.key},
 		{"malformed", "Bearer " + canary},
 		{"checksum", "Bearer " + f.key + "x"},
-		{"NUL", "Bearer prov_\x01"},
+		{"tab", "Bearer prov_\t"},
 		{"unknown", "Bearer " + unknown},
 		{"revoked", "Bearer " + revoked},
 		{"expired", "Bearer " + expired},
 	} {
 		header := map[string]string{"X-Request-Id": "same", "Authorization": tt.authorization}
-		if tt.name == "NUL" {
-			header["Authorization"] = "Bearer prov_\t"
-		}
 		r := f.send(t, request{method: "GET", path: "/v1/jobs", key: "-", header: header})
 		wantProblem(t, r, http.StatusUnauthorized, "unauthenticated")
 		if got := r.Header.Get("WWW-Authenticate"); got != `Bearer realm="provisiond"` {

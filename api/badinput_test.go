@@ -207,14 +207,14 @@ func TestBadMessages(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer conn.Close() //nolint:errcheck // nothing is lost
+			defer conn.Close()
 			// The server may answer and close before it has read all.
 			_, _ = conn.Write([]byte(tt.message))
 			res, err := http.ReadResponse(bufio.NewReader(conn), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer res.Body.Close() //nolint:errcheck // nothing is lost
+			defer res.Body.Close()
 			if res.StatusCode != tt.status {
 				t.Errorf("status %d, want %d", res.StatusCode, tt.status)
 			}

@@ -40,20 +40,23 @@ func callerOf(ctx context.Context) jobs.Caller {
 	return call.caller
 }
 
+// headerRequestID carries the request's ID in both directions.
+const headerRequestID = "X-Request-ID"
+
 var requestIDForm = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 
 // begin gives the request its ID, the client's own where that has the right form.
 func (s *server) begin(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()
-		id := r.Header.Get("X-Request-Id")
+		id := r.Header.Get(headerRequestID)
 		if !requestIDForm.MatchString(id) {
 			id = jobs.NewRequestID()
 		}
 		call := &call{requestID: id, operation: s.contract.operation(r.Method, c.Path())}
 		c.SetRequest(r.WithContext(context.WithValue(r.Context(), callKey{}, call)))
 		h := c.Response().Header()
-		h.Set("X-Request-Id", id)
+		h.Set(headerRequestID, id)
 		h.Set("X-Content-Type-Options", "nosniff")
 		if call.operation != nil {
 			h.Set("Cache-Control", call.operation.cacheControl())

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -39,12 +40,7 @@ func parseIfNoneMatch(header *IfNoneMatch) ifNoneMatch {
 
 // matches reports whether the client has what the entity tag stands for.
 func (m ifNoneMatch) matches(etag string) bool {
-	for _, tag := range m.tags {
-		if tag == etag {
-			return true
-		}
-	}
-	return m.any
+	return m.any || slices.Contains(m.tags, etag)
 }
 
 // version is the newest job version that the client has, or 0 where it names none.

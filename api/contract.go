@@ -12,6 +12,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/provisiond/provisiond"
+	"github.com/provisiond/provisiond/jobs/catalog"
 )
 
 // contract is openapi.yaml, made ready to check requests against. It never changes and is safe for
@@ -80,6 +81,16 @@ func loadContract(ctx context.Context) (*contract, error) {
 		}
 	}
 	return c, nil
+}
+
+// faults lists what a value breaks in its schema.
+func (c *contract) faults(schema *jsonschema.Schema, value any) []catalog.FieldError {
+	return catalog.FieldErrors(schema.Validate(value), c.examples)
+}
+
+// escapePointer escapes one step of a JSON Pointer (RFC 6901, section 3).
+func escapePointer(step string) string {
+	return strings.NewReplacer("~", "~0", "/", "~1").Replace(step)
 }
 
 // operation finds what the contract says of a route. HEAD is answered as GET is.

@@ -31,11 +31,8 @@ type fault struct {
 // Error implements error.
 func (f *fault) Error() string { return fmt.Sprintf("%s: %s", f.code, f.detail) }
 
-// Bounds of what an answer says about a bad request, so that it cannot be made huge.
-const (
-	maxFields     = 50
-	maxNameLength = 64 // characters of a name that the client chose
-)
+// maxFields bounds what an answer says about a bad request, so that it cannot be made huge.
+const maxFields = 50
 
 // invalid makes a fault of the fields' faults: 400 for the form of the request, 422 for its content.
 func invalid(status int, fields []catalog.FieldError) *fault {
@@ -53,29 +50,4 @@ func invalid(status int, fields []catalog.FieldError) *fault {
 // malformed is a fault of the body's form at one place.
 func malformed(pointer, detail string) *fault {
 	return invalid(http.StatusBadRequest, []catalog.FieldError{{Pointer: pointer, Detail: detail}})
-}
-
-// pointerTo writes a JSON Pointer (RFC 6901). Names may be the client's, so they are cut.
-func pointerTo(steps []string) string {
-	var b strings.Builder
-	for _, step := range steps {
-		b.WriteByte('/')
-		b.WriteString(escapePointer(cut(step)))
-	}
-	return b.String()
-}
-
-func escapePointer(step string) string {
-	return strings.NewReplacer("~", "~0", "/", "~1").Replace(step)
-}
-
-// cut shortens a name that the client chose.
-func cut(name string) string {
-	runes := 0
-	for i := range name {
-		if runes++; runes > maxNameLength {
-			return name[:i] + "…"
-		}
-	}
-	return name
 }

@@ -200,7 +200,7 @@ func TestCatalog(t *testing.T) {
 		}
 	}
 	r = f.send(t, request{method: "HEAD", path: "/v1/services"})
-	if r.StatusCode != 200 || r.text != "" || r.Header.Get("ETag") != etag {
+	if r.StatusCode != http.StatusOK || r.text != "" || r.Header.Get("ETag") != etag {
 		t.Errorf("HEAD: status %d, body %q", r.StatusCode, r.text)
 	}
 	wantProblem(t, f.get(t, "/v1/services/none"), http.StatusNotFound, "not_found")

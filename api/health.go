@@ -25,8 +25,10 @@ func (s *server) GetReady(ctx context.Context, _ GetReadyRequestObject) (GetRead
 		return GetReady200JSONResponse{Status: Ok}, nil
 	}
 	answer := GetReady503JSONResponse{Status: Unavailable}
-	var refusal *jobs.Error
-	if errors.As(err, &refusal) {
+	if errors.Is(err, jobs.Draining) {
+		answer.Status = Draining
+	}
+	if refusal, ok := errors.AsType[*jobs.Error](err); ok {
 		answer.Detail = &refusal.Detail
 	}
 	return answer, nil

@@ -278,13 +278,14 @@ func (e StartRequestOnQuestion) Valid() bool {
 
 // AnswerRequest defines model for AnswerRequest.
 type AnswerRequest struct {
+	// Action `accept` answers with `content`; `decline` and `cancel` both cancel the job.
 	Action AnswerRequestAction `json:"action"`
 
 	// Content Needed with `accept`; as the question's `schema` says.
 	Content *map[string]interface{} `json:"content,omitempty"`
 }
 
-// AnswerRequestAction defines model for AnswerRequest.Action.
+// AnswerRequestAction `accept` answers with `content`; `decline` and `cancel` both cancel the job.
 type AnswerRequestAction string
 
 // AnswerableBy `person`: an agent's key is refused; give the person the `answer_url`.
@@ -292,8 +293,12 @@ type AnswerableBy string
 
 // Binding defines model for Binding.
 type Binding struct {
-	CreatedAt  time.Time    `json:"created_at"`
-	ID         BindingID    `json:"id"`
+	CreatedAt time.Time `json:"created_at"`
+
+	// ID A binding's ID.
+	ID BindingID `json:"id"`
+
+	// InstanceID An instance's ID.
 	InstanceID InstanceID   `json:"instance_id"`
 	State      BindingState `json:"state"`
 }
@@ -301,7 +306,7 @@ type Binding struct {
 // BindingState defines model for Binding.State.
 type BindingState string
 
-// BindingID defines model for BindingID.
+// BindingID A binding's ID.
 type BindingID = string
 
 // BindingList defines model for BindingList.
@@ -323,23 +328,30 @@ type Blocker struct {
 
 // Credentials defines model for Credentials.
 type Credentials struct {
+	// BindingID A binding's ID.
 	BindingID BindingID `json:"binding_id"`
 
 	// Credentials What the service needs, such as `uri`, `host`, `port`, `username`, `password`.
 	Credentials map[string]string `json:"credentials"`
-	InstanceID  InstanceID        `json:"instance_id"`
+
+	// InstanceID An instance's ID.
+	InstanceID InstanceID `json:"instance_id"`
 }
 
 // Event defines model for Event.
 type Event struct {
 	// Actor A key's ID, `worker` or `sweeper`.
-	Actor      string                 `json:"actor"`
-	At         time.Time              `json:"at"`
-	Data       map[string]interface{} `json:"data"`
-	ID         string                 `json:"id"`
-	InstanceID *InstanceID            `json:"instance_id,omitempty"`
-	JobID      *JobID                 `json:"job_id,omitempty"`
-	Type       string                 `json:"type"`
+	Actor string                 `json:"actor"`
+	At    time.Time              `json:"at"`
+	Data  map[string]interface{} `json:"data"`
+	ID    string                 `json:"id"`
+
+	// InstanceID An instance's ID.
+	InstanceID *InstanceID `json:"instance_id,omitempty"`
+
+	// JobID A job's ID.
+	JobID *JobID `json:"job_id,omitempty"`
+	Type  string `json:"type"`
 }
 
 // EventList defines model for EventList.
@@ -393,7 +405,9 @@ type Instance struct {
 
 	// Endpoint Where the service is reached (no credentials).
 	Endpoint *map[string]string `json:"endpoint,omitempty"`
-	ID       InstanceID         `json:"id"`
+
+	// ID An instance's ID.
+	ID InstanceID `json:"id"`
 
 	// JobID The last job on this instance.
 	JobID JobID `json:"job_id"`
@@ -418,7 +432,7 @@ type Instance struct {
 	UpdatedAt time.Time     `json:"updated_at"`
 }
 
-// InstanceID defines model for InstanceID.
+// InstanceID An instance's ID.
 type InstanceID = string
 
 // InstanceList defines model for InstanceList.
@@ -445,10 +459,16 @@ type Job struct {
 	DeadlineAt time.Time  `json:"deadline_at"`
 	Error      *JobError  `json:"error,omitempty"`
 	FinishedAt *time.Time `json:"finished_at,omitempty"`
-	ID         JobID      `json:"id"`
+
+	// ID A job's ID.
+	ID JobID `json:"id"`
+
+	// InstanceID An instance's ID.
 	InstanceID InstanceID `json:"instance_id"`
 	Leftovers  []Leftover `json:"leftovers"`
-	Operation  Operation  `json:"operation"`
+
+	// Operation What a job does.
+	Operation Operation `json:"operation"`
 
 	// Phase Only while `pending`.
 	Phase *JobPhase `json:"phase,omitempty"`
@@ -485,7 +505,7 @@ type JobError struct {
 	Retryable bool `json:"retryable"`
 }
 
-// JobID defines model for JobID.
+// JobID A job's ID.
 type JobID = string
 
 // JobList defines model for JobList.
@@ -515,7 +535,7 @@ type Leftover struct {
 // NextCursor Give it as `cursor` to get the next page. Absent on the last page.
 type NextCursor = string
 
-// Operation defines model for Operation.
+// Operation What a job does.
 type Operation string
 
 // Plan defines model for Plan.
@@ -608,11 +628,13 @@ type Question struct {
 	// Default The answer that is taken at expiry where `on_expiry` is `default`.
 	Default   *map[string]interface{} `json:"default,omitempty"`
 	ExpiresAt time.Time               `json:"expires_at"`
-	ID        QuestionID              `json:"id"`
-	Message   string                  `json:"message"`
-	Name      string                  `json:"name"`
-	OnExpiry  QuestionOnExpiry        `json:"on_expiry"`
-	Price     *Price                  `json:"price,omitempty"`
+
+	// ID A question's ID.
+	ID       QuestionID       `json:"id"`
+	Message  string           `json:"message"`
+	Name     string           `json:"name"`
+	OnExpiry QuestionOnExpiry `json:"on_expiry"`
+	Price    *Price           `json:"price,omitempty"`
 
 	// Schema A flat JSON Schema object: `properties` of type string (with `format`, `enum`, lengths), number,
 	// integer, boolean, or a single or multiple choice; and `required`.
@@ -627,7 +649,7 @@ type QuestionOnExpiry string
 // QuestionState defines model for Question.State.
 type QuestionState string
 
-// QuestionID defines model for QuestionID.
+// QuestionID A question's ID.
 type QuestionID = string
 
 // Service defines model for Service.

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/provisiond/provisiond/jobs/catalog"
 )
 
 // Bounds of a JSON body, beside its size.
@@ -46,8 +48,7 @@ func parseJSON(data []byte) (any, error) {
 
 // notJSON tells the place of a syntax error. Its text could quote the body.
 func notJSON(err error) string {
-	var syntax *json.SyntaxError
-	if errors.As(err, &syntax) {
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 		return fmt.Sprintf("the body must be one JSON value; it breaks off or goes wrong at byte %d", syntax.Offset)
 	}
 	return "the body must be one JSON value"
@@ -59,7 +60,7 @@ type jsonParser struct {
 	at []string // where the parser is
 }
 
-func (p *jsonParser) fault(rule string) error { return malformed(pointerTo(p.at), rule) }
+func (p *jsonParser) fault(rule string) error { return malformed(catalog.Pointer(p.at...), rule) }
 
 func (p *jsonParser) value() (any, error) {
 	token, err := p.Token()
@@ -69,7 +70,7 @@ func (p *jsonParser) value() (any, error) {
 	switch t := token.(type) {
 	case json.Delim:
 		if len(p.at) >= maxDepth {
-			return nil, malformed(pointerTo(p.at[:1]), fmt.Sprintf("must not be nested deeper than %d levels", maxDepth))
+			return nil, malformed(catalog.Pointer(p.at[0]), fmt.Sprintf("must not be nested deeper than %d levels", maxDepth))
 		}
 		if t == '{' {
 			return p.object()

@@ -14,8 +14,7 @@ import (
 // isUnavailable reports whether an error means that the database cannot be worked with for now, so
 // that the same request may work later.
 func isUnavailable(err error) bool {
-	var pg *pgconn.PgError
-	if errors.As(err, &pg) {
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return unavailableState(pg.Code)
 	}
 	var connect *pgconn.ConnectError

@@ -30,7 +30,7 @@ func (s *server) validate(next echo.HandlerFunc) echo.HandlerFunc {
 			if err != nil {
 				return err
 			}
-			if fields := s.contract.broken(o.body, value); len(fields) > 0 {
+			if fields := s.contract.faults(o.body, value); len(fields) > 0 {
 				return invalid(http.StatusUnprocessableEntity, fields)
 			}
 			r.Body = checkedBody{r.Body, value}
@@ -40,8 +40,8 @@ func (s *server) validate(next echo.HandlerFunc) echo.HandlerFunc {
 }
 
 // checkParameters checks path, query and headers.
-func (ct *contract) checkParameters(o *operation, c echo.Context) []catalog.FieldError {
-	r := c.Request()
+func (c *contract) checkParameters(o *operation, e echo.Context) []catalog.FieldError {
+	r := e.Request()
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
 		return []catalog.FieldError{{Pointer: "query", Detail: "must be of the form name=value&name=value, percent-encoded"}}
@@ -51,13 +51,13 @@ func (ct *contract) checkParameters(o *operation, c echo.Context) []catalog.Fiel
 		var values []string
 		switch p.in {
 		case "path":
-			values = []string{pathValue(c, p.name)}
+			values = []string{pathValue(e, p.name)}
 		case "query":
 			values = query[p.name]
 		case "header":
 			values = headerValues(r.Header, p.name)
 		}
-		fields = append(fields, ct.checkParameter(p, values)...)
+		fields = append(fields, c.checkParameter(p, values)...)
 	}
 	return fields
 }
@@ -71,7 +71,7 @@ func unknownQuery(o *operation, query url.Values) []catalog.FieldError {
 	for name := range query {
 		if !known[name] {
 			name = strings.ToValidUTF8(name, "�")
-			fields = append(fields, catalog.FieldError{Pointer: "query" + pointerTo([]string{name}), Detail: "is unknown"})
+			fields = append(fields, catalog.FieldError{Pointer: "query" + catalog.Pointer(name), Detail: "is unknown"})
 		}
 	}
 	return fields
@@ -96,7 +96,7 @@ func headerValues(h http.Header, name string) []string {
 	return h.Values(name)
 }
 
-func (ct *contract) checkParameter(p parameter, values []string) []catalog.FieldError {
+func (c *contract) checkParameter(p parameter, values []string) []catalog.FieldError {
 	at := p.in + "/" + p.name
 	refuse := func(detail string) []catalog.FieldError {
 		return []catalog.FieldError{{Pointer: at, Detail: detail}}
@@ -119,7 +119,7 @@ func (ct *contract) checkParameter(p parameter, values []string) []catalog.Field
 	if !ok {
 		return refuse("must be a whole number")
 	}
-	fields := ct.broken(p.schema, value)
+	fields := c.faults(p.schema, value)
 	for i := range fields {
 		fields[i].Pointer = at // of a repeated parameter too: its place in the query means little
 	}

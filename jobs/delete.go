@@ -109,6 +109,7 @@ func (s *Service) insertDeprovision(ctx context.Context, w *write, c Caller, in 
 		// The new job is seen by the end of the one before, in this transaction or a later one.
 		j.waitsFor, before.hasSuccessor = before.ID, true
 	}
+	deadline := s.deadlineOf(s.planOf(j))
 	_, err = w.tx.Exec(ctx, `
 		INSERT INTO job (id, tenant_id, instance_id, operation, service, plan, driver, state, phase, waits_for,
 		                 due_at, deadline_at, on_question, progress, labels, created_by, by_person)
@@ -116,7 +117,7 @@ func (s *Service) insertDeprovision(ctx context.Context, w *write, c Caller, in 
 		        CASE WHEN $8 = '' THEN clock_timestamp() + $9::interval END, clock_timestamp() + $10::interval,
 		        'ask', $11, $12, $13, $14)`,
 		j.ID, j.tenantID, j.InstanceID, j.Operation, j.Service, j.Plan, j.driver, j.waitsFor,
-		ticketCheck, s.deadlineOf(s.planOf(j)), progress, in.labels, c.KeyID, c.isPerson())
+		min(deadline, ticketCheck), deadline, progress, in.labels, c.KeyID, c.isPerson())
 	if err != nil {
 		return Job{}, fmt.Errorf("insert deprovision: %w", err)
 	}

@@ -33,6 +33,7 @@ const (
 	UnknownService          Code = "unknown_service"
 	UnknownPlan             Code = "unknown_plan"
 	Unavailable             Code = "unavailable"
+	Draining                Code = "draining"
 )
 
 // Error implements error.

@@ -16,8 +16,8 @@ const (
 	// allChanged: too many to name.
 	allChanged = "*"
 
-	// notifyInterval is the time over which a process gathers changes for one NOTIFY. A NOTIFY per
-	// transaction, inside it, costs more than half of the commit rate.
+	// notifyInterval is the least time between two NOTIFYs of a process; changes are gathered over it. A
+	// NOTIFY per transaction, inside it, costs more than half of the commit rate.
 	notifyInterval = 15 * time.Millisecond
 	// notifyMaxIDs keeps a payload of 30-byte IDs under PostgreSQL's limit of 8,000 bytes.
 	notifyMaxIDs = 250
@@ -49,6 +49,7 @@ func (s *Service) announce(jobIDs []string) {
 
 // sendNotifications sends what announce gathers until ctx is done.
 func (s *Service) sendNotifications(ctx context.Context) {
+	var next time.Time // the first change after a quiet time goes out at once
 	for {
 		var batch []string
 		select {
@@ -56,7 +57,7 @@ func (s *Service) sendNotifications(ctx context.Context) {
 			return
 		case batch = <-s.notify.changed:
 		}
-		gather := time.After(notifyInterval)
+		gather := time.After(time.Until(next))
 		for more := true; more; {
 			select {
 			case ids := <-s.notify.changed:
@@ -67,6 +68,7 @@ func (s *Service) sendNotifications(ctx context.Context) {
 				more = false
 			}
 		}
+		next = time.Now().Add(notifyInterval)
 		s.sendNotification(ctx, batch)
 	}
 }

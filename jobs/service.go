@@ -104,11 +104,12 @@ func (s *Service) Catalog() *catalog.Catalog { return s.cfg.Catalog }
 // Drain makes Ready fail and lets all waits answer at once with the present state.
 func (s *Service) Drain() { s.drainOnce() }
 
-// Ready reports why the replica cannot take requests: it drains, or the database does not answer.
+// Ready reports why the replica cannot take requests. Errors: Draining, or Unavailable where the
+// database does not answer.
 func (s *Service) Ready(ctx context.Context) error {
 	select {
 	case <-s.drain:
-		return &Error{Code: Unavailable, Detail: "the replica drains"}
+		return &Error{Code: Draining, Detail: "the replica drains"}
 	default:
 	}
 	if err := s.pool.Ping(ctx); err != nil {

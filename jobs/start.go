@@ -137,6 +137,12 @@ func (s *Service) insertStart(ctx context.Context, w *write, c Caller, r StartRe
 			return Job{}, err
 		}
 	}
+	for _, e := range w.events { // here they cost no round trip of their own
+		if err := queueEvent(batch, e); err != nil {
+			return Job{}, err
+		}
+	}
+	w.events = nil
 	batch.Queue(jobSelect+`WHERE j.tenant_id = $1 AND j.id = $2`, c.TenantID, j.ID)
 	return runStart(ctx, w, batch)
 }
@@ -244,7 +250,7 @@ func (s *Service) queueJob(batch *pgx.Batch, j *jobRow, c Caller, labels map[str
 		return fmt.Errorf("error: %w", err)
 	}
 	work := s.deadlineOf(p.plan)
-	deadline, due := work, ticketCheck
+	deadline, due := work, min(work, ticketCheck)
 	var workLeft *time.Duration
 	if j.State == AwaitingInput {
 		deadline, due, workLeft = work+p.expiry(s), p.expiry(s), &work

@@ -93,7 +93,7 @@ func TestDrainEndsWaits(t *testing.T) {
 	f.Drain()
 	f.Drain() // twice is fine
 	mustBe(t, "state", (<-got).State, Pending)
-	mustCode(t, f.Ready(t.Context()), Unavailable)
+	mustCode(t, f.Ready(t.Context()), Draining)
 }
 
 func TestWaitEndsWithItsCaller(t *testing.T) {

@@ -37,7 +37,7 @@ func NormalizeAnswer(schema json.RawMessage, value any) (map[string]any, []Field
 	content := map[string]any{name: value}
 	errs := checkContent(compiled, content)
 	for i := range errs {
-		errs[i].Pointer = strings.TrimPrefix(errs[i].Pointer, pointer([]string{name}))
+		errs[i].Pointer = strings.TrimPrefix(errs[i].Pointer, Pointer(name))
 	}
 	return content, errs
 }
@@ -69,5 +69,5 @@ func checkContent(schema *jsonschema.Schema, content map[string]any) []FieldErro
 	if errs := checkBounds(content); len(errs) > 0 {
 		return errs
 	}
-	return fieldErrors(schema.Validate(content))
+	return FieldErrors(schema.Validate(content), nil)
 }

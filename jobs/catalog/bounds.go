@@ -81,6 +81,6 @@ func walkBounds(v any, at []string, errs *[]FieldError) {
 		}
 	}
 	if rule != "" {
-		*errs = append(*errs, FieldError{Pointer: pointer(at), Detail: rule})
+		*errs = append(*errs, FieldError{Pointer: Pointer(at...), Detail: rule})
 	}
 }

@@ -25,7 +25,7 @@ func (p *Plan) CheckParameters(params map[string]any) (filled map[string]any, mi
 	if errs = checkBounds(params); len(errs) > 0 {
 		return filled, missing, errs
 	}
-	return filled, missing, fieldErrors(p.schema.Validate(filled))
+	return filled, missing, FieldErrors(p.schema.Validate(filled), nil)
 }
 
 // IsSecret reports whether the parameter's value may be shown to nobody: it is writeOnly.

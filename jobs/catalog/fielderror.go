@@ -20,14 +20,27 @@ type FieldError struct {
 	Detail string
 }
 
-// pointer writes a JSON Pointer.
-func pointer(steps []string) string {
+// maxStep bounds a step of a pointer, in characters: names may be the client's.
+const maxStep = 64
+
+// Pointer writes a JSON Pointer (RFC 6901). Long steps are cut.
+func Pointer(steps ...string) string {
 	var b strings.Builder
 	for _, step := range steps {
 		b.WriteByte('/')
-		b.WriteString(strings.NewReplacer("~", "~0", "/", "~1").Replace(step))
+		b.WriteString(strings.NewReplacer("~", "~0", "/", "~1").Replace(cut(step)))
 	}
 	return b.String()
+}
+
+func cut(step string) string {
+	runes := 0
+	for i := range step {
+		if runes++; runes > maxStep {
+			return step[:i] + "…"
+		}
+	}
+	return step
 }
 
 // limit puts faults in an order that does not depend on Go's maps and keeps the first ones, so that
@@ -40,23 +53,28 @@ func limit(errs []FieldError) []FieldError {
 	return errs[:min(len(errs), maxErrors)]
 }
 
-// fieldErrors turns a validation's error into rules. The library's own texts quote the value, so
-// only its typed facts are used.
-func fieldErrors(err error) []FieldError {
+// FieldErrors turns the error of a jsonschema validation into rules; nil stays nil. The library's own
+// texts quote the value, so only its typed facts are used. examples, by pattern, show what matches.
+func FieldErrors(err error, examples map[string]string) []FieldError {
 	var invalid *jsonschema.ValidationError
 	switch {
 	case err == nil:
 		return nil
 	case errors.As(err, &invalid):
-		return limit(collect(invalid))
+		return limit(collector{examples}.collect(invalid, nil))
 	default:
 		return []FieldError{{Detail: "is not valid"}}
 	}
 }
 
-func collect(e *jsonschema.ValidationError) []FieldError {
+type collector struct {
+	examples map[string]string
+}
+
+// collect lists the faults under e; object is where the object is whose schema e belongs to.
+func (c collector) collect(e *jsonschema.ValidationError, object []string) []FieldError {
 	at := func(name, detail string) FieldError {
-		return FieldError{Pointer: pointer(append(slices.Clone(e.InstanceLocation), name)), Detail: detail}
+		return FieldError{Pointer: Pointer(append(slices.Clone(e.InstanceLocation), name)...), Detail: detail}
 	}
 	var errs []FieldError
 	switch k := e.ErrorKind.(type) {
@@ -73,19 +91,22 @@ func collect(e *jsonschema.ValidationError) []FieldError {
 			errs = append(errs, at(name, "is unknown"))
 		}
 	case *kind.PropertyNames:
-		errs = append(errs, at(k.Property, "has a name that is not allowed"))
+		// The validator (v6.0.3) goes on to overwrite this error's own InstanceLocation. A $ref that leads
+		// to the schema has the same one.
+		place := append(slices.Clone(object), k.Property)
+		errs = append(errs, FieldError{Pointer: Pointer(place...), Detail: "has a name that is not allowed"})
 	case *kind.Schema, *kind.Group, *kind.Reference, *kind.AllOf:
 		for _, cause := range e.Causes {
-			errs = append(errs, collect(cause)...)
+			errs = append(errs, c.collect(cause, e.InstanceLocation)...)
 		}
 	default:
-		errs = append(errs, FieldError{Pointer: pointer(e.InstanceLocation), Detail: rule(e)})
+		errs = append(errs, FieldError{Pointer: Pointer(e.InstanceLocation...), Detail: c.rule(e)})
 	}
 	return errs
 }
 
 // rule says in words what a value must be.
-func rule(e *jsonschema.ValidationError) string {
+func (c collector) rule(e *jsonschema.ValidationError) string {
 	switch k := e.ErrorKind.(type) {
 	case *kind.Type:
 		return "must be of type " + strings.Join(k.Want, " or ")
@@ -94,22 +115,22 @@ func rule(e *jsonschema.ValidationError) string {
 	case *kind.Const:
 		return oneOf([]any{k.Want})
 	case *kind.AnyOf:
-		return alternatives(e)
+		return c.alternatives(e)
 	case *kind.OneOf:
 		if len(k.Subschemas) > 0 {
 			return "must match only one of its alternatives"
 		}
-		return alternatives(e)
+		return c.alternatives(e)
 	case *kind.FalseSchema:
 		return "is not allowed"
 	case *kind.UniqueItems:
 		return "must not hold the same item twice"
 	default:
-		return cmp.Or(textKind(k), numberKind(k), countKind(k), "is not valid")
+		return cmp.Or(c.textKind(k), numberKind(k), countKind(k), "is not valid")
 	}
 }
 
-func textKind(k jsonschema.ErrorKind) string {
+func (c collector) textKind(k jsonschema.ErrorKind) string {
 	switch k := k.(type) {
 	case *kind.Format:
 		if k.Want == "regex" {
@@ -117,6 +138,9 @@ func textKind(k jsonschema.ErrorKind) string {
 		}
 		return "must have the format " + k.Want
 	case *kind.Pattern:
+		if example, ok := c.examples[k.Want]; ok {
+			return fmt.Sprintf("must match the pattern %s, such as %s", k.Want, example)
+		}
 		return "must match the pattern " + k.Want
 	case *kind.MinLength:
 		return fmt.Sprintf("must have at least %d characters", k.Want)
@@ -157,15 +181,15 @@ func countKind(k jsonschema.ErrorKind) string {
 }
 
 // alternatives names what would do, where each of the alternatives failed on the value itself.
-func alternatives(e *jsonschema.ValidationError) string {
+func (c collector) alternatives(e *jsonschema.ValidationError) string {
 	var values []any
 	var rules []string
 	for _, cause := range e.Causes {
-		if c, ok := cause.ErrorKind.(*kind.Const); ok {
-			values = append(values, c.Want)
+		if k, ok := cause.ErrorKind.(*kind.Const); ok {
+			values = append(values, k.Want)
 		}
-		for _, err := range collect(cause) {
-			if err.Pointer != pointer(e.InstanceLocation) {
+		for _, err := range c.collect(cause, e.InstanceLocation) {
+			if err.Pointer != Pointer(e.InstanceLocation...) {
 				return "must match one of its alternatives"
 			}
 			rules = append(rules, err.Detail)

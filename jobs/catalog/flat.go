@@ -40,8 +40,8 @@ func CheckFlatSchema(schema json.RawMessage) error {
 		if prop.Default == nil {
 			continue
 		}
-		for _, e := range fieldErrors(prop.Validate(*prop.Default)) {
-			errs = append(errs, fmt.Errorf("/properties%s/default%s: %s", pointer([]string{name}), e.Pointer, e.Detail))
+		for _, e := range FieldErrors(prop.Validate(*prop.Default), nil) {
+			errs = append(errs, fmt.Errorf("/properties%s/default%s: %s", Pointer(name), e.Pointer, e.Detail))
 		}
 	}
 	return errors.Join(errs...)
@@ -70,7 +70,7 @@ func parseFlat(schema json.RawMessage) (map[string]any, []error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(properties)) {
 		if rule := flatProperty(properties[name]); rule != "" {
-			errs = append(errs, fmt.Errorf("/properties%s: %s", pointer([]string{name}), rule))
+			errs = append(errs, fmt.Errorf("/properties%s: %s", Pointer(name), rule))
 		}
 	}
 	return object, append(errs, requiredErrors(object["required"], properties)...)

@@ -123,7 +123,7 @@ func (l *loader) defaultValue(n *node, prop property, compiled *jsonschema.Schem
 	if prop.secret() {
 		l.add(n, "a writeOnly parameter must not have a default, which everyone would see")
 	}
-	for _, e := range fieldErrors(compiled.Validate(n.plain())) {
+	for _, e := range FieldErrors(compiled.Validate(n.plain()), nil) {
 		l.add(n.find(steps(e.Pointer)), "%s", e.Detail)
 	}
 }

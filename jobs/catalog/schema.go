@@ -36,7 +36,7 @@ func schemaErrors(err error) []FieldError {
 	var outside *jsonschema.LoadURLError
 	switch {
 	case errors.As(err, &invalid):
-		return fieldErrors(invalid.Err)
+		return FieldErrors(invalid.Err, nil)
 	case errors.As(err, &outside):
 		return []FieldError{{Detail: errOutside.Error()}}
 	default:

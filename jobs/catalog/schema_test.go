@@ -28,7 +28,7 @@ func TestSchemaRefuses(t *testing.T) {
 		{"pattern", `{ properties: { a: { type: string, pattern: "(?=x)" } } }`,
 			[]string{in + ".properties.a.pattern: must be a regular expression in Go's syntax"}},
 		{"pattern name", `{ properties: { a: { patternProperties: { "(": {} } } } }`,
-			[]string{in + ": has a name that is not allowed"}}, // the library does not keep this one's place
+			[]string{in + ".properties.a: has a name that is not allowed"}},
 		{"format", `{ properties: { a: { type: string, format: emial } } }`,
 			[]string{in + ".properties.a.format: is not a known format"}},
 		{"file", `{ properties: { a: { $ref: "file:///etc/passwd" } } }`,
