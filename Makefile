@@ -28,7 +28,7 @@ cover: ## run all tests and show what they cover
 	@echo "in detail: go tool cover -html=coverage.out"
 
 lint: ## run the linters
-	$(GOLANGCI_LINT) run
+	$(GOLANGCI_LINT) run --allow-parallel-runners
 
 generate: ## generate server, client and MCP schemas from openapi.yaml
 	$(OAPI_CODEGEN) --config api/oapi-codegen.yaml openapi.yaml

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/provisiond/provisiond/jobs"
+	"github.com/provisiond/provisiond/migrations"
 )
 
 // settle is the pause before each sample: long enough for the replicas to be idle, and for a request
@@ -84,7 +85,7 @@ func (s *stage) toWork(ctx context.Context, o options) (delay, error) {
 
 // abandonStarted removes the tickets of all jobs before, so that the worker finds no backlog.
 func (s *stage) abandonStarted(ctx context.Context) error {
-	_, err := s.pool.Exec(ctx, `TRUNCATE river.river_job`)
+	_, err := s.pool.Exec(ctx, `TRUNCATE `+migrations.RiverSchema+`.river_job`)
 	return err
 }
 

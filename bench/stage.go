@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -154,16 +155,17 @@ func (s *stage) describe(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("%s; data in %s\n%s on %d CPUs; %d clients, pool of %d\n\n", text, os.TempDir(), runtime.Version(), runtime.NumCPU(), clients, poolSize)
-	return nil
+	_, err = fmt.Printf("%s; data in %s\n%s on %d CPUs; %d clients, pool of %d\n\n",
+		text, os.TempDir(), runtime.Version(), runtime.NumCPU(), clients, poolSize)
+	return err
 }
 
 func (s *stage) onClose(f func() error) { s.closers = append(s.closers, f) }
 
 // close undoes all, last things first.
 func (s *stage) close() {
-	for i := len(s.closers) - 1; i >= 0; i-- {
-		if err := s.closers[i](); err != nil {
+	for _, f := range slices.Backward(s.closers) {
+		if err := f(); err != nil {
 			fmt.Fprintln(os.Stderr, "bench:", err)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"sync/atomic"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/riverqueue/river"
@@ -26,22 +25,6 @@ func (s *stage) start(ctx context.Context, o options) (ratio, error) {
 	}
 	return compare(ctx, o, ratio{name: "start", wanted: 0.6}, func(ctx context.Context, _ int) error {
 		_, err := s.first.Start(ctx, s.caller, plainStart())
-		return err
-	}, base)
-}
-
-// startNamed is a start with all that guards against a double.
-func (s *stage) startNamed(ctx context.Context, o options) (ratio, error) {
-	base, err := s.bareStart(ctx)
-	if err != nil {
-		return ratio{}, err
-	}
-	var n atomic.Int64
-	return compare(ctx, o, ratio{name: "start with name and Idempotency-Key"}, func(ctx context.Context, _ int) error {
-		r := plainStart()
-		r.Name = fmt.Sprintf("name-%d", n.Add(1))
-		r.IdempotencyKey = r.Name
-		_, err := s.first.Start(ctx, s.caller, r)
 		return err
 	}, base)
 }

@@ -173,7 +173,7 @@ func (s *Service) resume(ctx context.Context, w *write, j *jobRow) error {
 func (s *Service) requeue(ctx context.Context, w *write, j *jobRow) error {
 	j.to(queued)
 	j.epoch++
-	j.due(ticketCheck)
+	j.due(s.ticketCheck())
 	w.ticket(j)
 	return s.saveJob(ctx, w, j)
 }

@@ -117,7 +117,7 @@ func (s *Service) insertDeprovision(ctx context.Context, w *write, c Caller, in 
 		        CASE WHEN $8 = '' THEN clock_timestamp() + $9::interval END, clock_timestamp() + $10::interval,
 		        'ask', $11, $12, $13, $14)`,
 		j.ID, j.tenantID, j.InstanceID, j.Operation, j.Service, j.Plan, j.driver, j.waitsFor,
-		min(deadline, ticketCheck), deadline, progress, in.labels, c.KeyID, c.isPerson())
+		min(deadline, s.ticketCheck()), deadline, progress, in.labels, c.KeyID, c.isPerson())
 	if err != nil {
 		return Job{}, fmt.Errorf("insert deprovision: %w", err)
 	}

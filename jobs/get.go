@@ -61,8 +61,9 @@ func scanJob(row pgx.Row) (Job, error) {
 	if err != nil {
 		return Job{}, err
 	}
-	err = errors.Join(json.Unmarshal(progress, &j.Progress), json.Unmarshal(leftovers, &j.Leftovers),
-		json.Unmarshal(questions, &j.Questions), unmarshalMaybe(jobErr, &j.Error))
+	j.Leftovers, j.Questions = []Leftover{}, []Question{}
+	err = errors.Join(json.Unmarshal(progress, &j.Progress), unmarshalList(leftovers, &j.Leftovers),
+		unmarshalList(questions, &j.Questions), unmarshalMaybe(jobErr, &j.Error))
 	if err != nil {
 		return Job{}, fmt.Errorf("job %s: %w", j.ID, err)
 	}

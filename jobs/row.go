@@ -151,6 +151,14 @@ func (s *Service) saveJob(ctx context.Context, w *write, j *jobRow) error {
 	return nil
 }
 
+// unmarshalList saves most polls the work: most jobs have neither questions nor leftovers.
+func unmarshalList[T any](text []byte, list *[]T) error {
+	if string(text) == "[]" {
+		return nil
+	}
+	return json.Unmarshal(text, list)
+}
+
 func unmarshalMaybe[T any](text []byte, value **T) error {
 	if text == nil {
 		return nil

@@ -102,6 +102,14 @@ func (s *Sealer) seal(p place, value any) ([]byte, error) {
 	return sealed, nil
 }
 
+// sealMap is seal, but an empty map is nil.
+func (s *Sealer) sealMap(p place, values map[string]any) ([]byte, error) {
+	if len(values) == 0 {
+		return nil, nil
+	}
+	return s.seal(p, values)
+}
+
 // open decrypts what seal made for the same place. Sealed nil leaves the value as it is.
 func (s *Sealer) open(p place, sealed []byte, value any) error {
 	if sealed == nil {

@@ -183,11 +183,14 @@ func inputRequired() *JobError {
 
 func (s *Service) queueInstance(batch *pgx.Batch, j *jobRow, r StartRequest, p *startPlan) error {
 	at := func(column string) place { return place{j.tenantID, "instance", j.InstanceID, column} }
-	digest, err := s.cfg.Sealer.sealDigest(at("start_digest"), r.same())
-	if err != nil {
-		return err
+	var digest []byte
+	var err error
+	if r.Name != "" {
+		if digest, err = s.cfg.Sealer.sealDigest(at("start_digest"), r.same()); err != nil {
+			return err
+		}
 	}
-	secret, err := s.cfg.Sealer.seal(at("secret_parameters"), p.secret)
+	secret, err := s.cfg.Sealer.sealMap(at("secret_parameters"), p.secret)
 	if err != nil {
 		return err
 	}
@@ -233,7 +236,7 @@ func orEmpty(settings json.RawMessage) json.RawMessage {
 
 // queueJob inserts the job with its times by the database's clock.
 func (s *Service) queueJob(batch *pgx.Batch, j *jobRow, c Caller, labels map[string]string, p *startPlan) error {
-	answers, err := s.cfg.Sealer.seal(place{j.tenantID, "job", j.ID, "answers"}, p.answers)
+	answers, err := s.cfg.Sealer.sealMap(place{j.tenantID, "job", j.ID, "answers"}, p.answers)
 	if err != nil {
 		return err
 	}
@@ -250,7 +253,7 @@ func (s *Service) queueJob(batch *pgx.Batch, j *jobRow, c Caller, labels map[str
 		return fmt.Errorf("error: %w", err)
 	}
 	work := s.deadlineOf(p.plan)
-	deadline, due := work, min(work, ticketCheck)
+	deadline, due := work, min(work, s.ticketCheck())
 	var workLeft *time.Duration
 	if j.State == AwaitingInput {
 		deadline, due, workLeft = work+p.expiry(s), p.expiry(s), &work

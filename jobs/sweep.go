@@ -9,12 +9,12 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-const (
-	// ticketCheck is after what time a queued job's ticket is looked for.
-	ticketCheck = 15 * time.Second
-	// sweepBatch is how many due jobs one sweep takes at the most.
-	sweepBatch = 100
-)
+// sweepBatch is how many due jobs one sweep takes at the most.
+const sweepBatch = 100
+
+// ticketCheck is after what time a queued job's ticket is looked for. A worker that took it and died before
+// the claim must not hold the job up for longer than one that died after it.
+func (s *Service) ticketCheck() time.Duration { return s.cfg.Lease }
 
 // sweepLoop sweeps until ctx is done. Every replica does; they share the work by SKIP LOCKED.
 func (s *Service) sweepLoop(ctx context.Context) {
@@ -68,7 +68,7 @@ func (s *Service) passOverTicketed(ctx context.Context) error {
 				WHERE t.args @> jsonb_build_object('job_id', j.id, 'epoch', j.epoch)
 				  AND (t.state IN ('available', 'scheduled', 'retryable', 'pending')
 				       OR t.state = 'running' AND t.attempted_at > clock_timestamp() - $1::interval))
-			ORDER BY j.due_at LIMIT 1000 FOR UPDATE SKIP LOCKED)`, ticketCheck)
+			ORDER BY j.due_at LIMIT 1000 FOR UPDATE SKIP LOCKED)`, s.ticketCheck())
 	return wrap("pass over ticketed jobs", err)
 }
 
@@ -99,7 +99,7 @@ func (s *Service) sweepJob(ctx context.Context, id string) error {
 // reissue gives the job a ticket under a new epoch: its time has come, or the old ticket is lost.
 func (s *Service) reissue(ctx context.Context, w *write, j *jobRow) error {
 	j.epoch++
-	j.due(ticketCheck)
+	j.due(s.ticketCheck())
 	w.ticket(j)
 	return s.saveJob(ctx, w, j)
 }

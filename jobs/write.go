@@ -47,7 +47,7 @@ func (s *Service) write(ctx context.Context, fn func(*write) error) error {
 		return err
 	}
 	if len(w.tickets) > 0 {
-		if _, err := s.river.InsertManyFastTx(ctx, tx, w.tickets); err != nil {
+		if _, err := s.river.InsertManyTx(ctx, tx, w.tickets); err != nil {
 			return fmt.Errorf("insert tickets: %w", err)
 		}
 	}

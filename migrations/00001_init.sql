@@ -35,7 +35,7 @@ CREATE TABLE instance (
     secret_parameters bytea, -- sealed
     labels            jsonb NOT NULL CHECK (jsonb_typeof(labels) = 'object'),
     state             text NOT NULL CHECK (state IN ('provisioning', 'active', 'deprovisioning', 'deleted', 'failed')),
-    start_digest      bytea NOT NULL, -- sealed; tells an equal start from a different one
+    start_digest      bytea, -- sealed; tells an equal start of the name from a different one
     endpoint          jsonb,
     provider_state    bytea, -- sealed; the driver's last checkpoint
     -- Whether the driver was ever called: without that there is nothing outside to clean up.
@@ -45,7 +45,8 @@ CREATE TABLE instance (
     updated_at        timestamptz NOT NULL DEFAULT clock_timestamp()
 );
 
-CREATE UNIQUE INDEX instance_live_name ON instance (tenant_id, name) WHERE state NOT IN ('deleted', 'failed');
+CREATE UNIQUE INDEX instance_live_name ON instance (tenant_id, name)
+    WHERE name IS NOT NULL AND state NOT IN ('deleted', 'failed');
 CREATE INDEX instance_by_tenant ON instance (tenant_id, id);
 
 CREATE TABLE binding (
@@ -161,7 +162,6 @@ CREATE TABLE event (
 );
 
 CREATE INDEX event_by_job ON event (job_id, seq) WHERE job_id IS NOT NULL;
-CREATE INDEX event_by_tenant ON event (tenant_id, seq);
 
 CREATE TABLE idempotency (
     tenant_id  text NOT NULL REFERENCES tenant,

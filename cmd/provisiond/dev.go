@@ -134,7 +134,7 @@ func stopPostgres(server *devpg.Server) error {
 func withUser(server, user, password, database string) (string, error) {
 	u, err := url.Parse(server)
 	if err != nil {
-		return "", errors.New("the embedded server's URL is not a URL") //nolint:err113 // the cause would show the password
+		return "", errors.New("the embedded server's URL is not a URL") // the cause would show the password
 	}
 	u.User = url.UserPassword(user, password)
 	u.Path = "/" + database

@@ -20,11 +20,12 @@ func (r *replica) handler() (http.Handler, error) {
 		MCP: func(handler http.Handler) http.Handler {
 			var facade http.Handler
 			facade, mcpErr = mcpfacade.New(mcpfacade.Config{
-				API:       handler,
-				PublicURL: r.publicURL(r.public),
-				MaxWait:   r.MaxWait,
-				Version:   version(),
-				Logger:    r.log,
+				API:          handler,
+				PublicURL:    r.publicURL(r.public),
+				AllowedHosts: r.AllowedHosts,
+				MaxWait:      r.MaxWait,
+				Version:      version(),
+				Logger:       r.log,
 			})
 			return facade
 		},

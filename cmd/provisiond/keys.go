@@ -96,7 +96,7 @@ func (c *keysListCmd) run(ctx context.Context, p *process) error {
 		}
 		table := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
 		for _, k := range keys {
-			_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", k.ID, k.Kind, keyState(k), strings.Join(k.Scopes, ","), k.Name)
+			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", k.ID, k.Kind, keyState(k), strings.Join(k.Scopes, ","), k.Name)
 		}
 		return table.Flush() // with the first error of the writes
 	})

@@ -39,7 +39,7 @@ func (c *migrateStatusCmd) run(ctx context.Context, p *process) error {
 			if !m.AppliedAt.IsZero() {
 				applied = utc(m.AppliedAt)
 			}
-			_, _ = fmt.Fprintf(table, "%d\t%s\t%s\n", m.Version, applied, m.Name)
+			fmt.Fprintf(table, "%d\t%s\t%s\n", m.Version, applied, m.Name)
 		}
 		return table.Flush() // with the first error of the writes
 	})

@@ -11,6 +11,7 @@ type replicaOptions struct {
 	Listen         string        `default:"127.0.0.1:8080" help:"Address of the API; of the health checks alone for a worker. Port 0 takes a free one."`
 	AdminListen    string        `default:"${admin_listen}" help:"Address of metrics and profiles, without authentication; empty for none."`
 	PublicURL      string        `name:"public-url" placeholder:"URL" help:"Where clients reach the API; http:// and the listen address by default."`
+	AllowedHosts   []string      `placeholder:"HOST" help:"More host names by which MCP clients come, besides the public URL's and loopback; * for all."`
 	MaxWait        time.Duration `default:"25s" min:"1s" help:"The longest that a poll may wait; keep it under the load balancer's idle timeout."`
 	Lease          time.Duration `default:"15s" min:"1s" help:"How long a worker may be silent before its job passes on."`
 	Sweep          time.Duration `default:"1s" min:"10ms" help:"How often to look for jobs whose worker is gone or whose time is up."`

@@ -49,7 +49,7 @@ func (r *replica) run(ctx context.Context) error {
 	parts.Go(func() error { return r.service.Run(lasting) })
 	api := newServer(handler, r.MaxWait, r.log)
 	parts.Go(func() error { return serve(api, r.public) })
-	admin := newAdminServer(r.log)
+	admin := newAdminServer(r.service, r.log)
 	adminListen := ""
 	if r.admin != nil {
 		adminListen = r.admin.Addr().String()

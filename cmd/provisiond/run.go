@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -23,8 +24,8 @@ type cli struct {
 	logOptions
 
 	// kong reads all tags of the name set.
-	Dev     devCmd   `cmd:"" help:"Try provisiond: PostgreSQL, API, workers and MCP in one process." set:"drain_delay=0s" set:"admin_listen="` //nolint:staticcheck,govet // see above
-	Serve   serveCmd `cmd:"" help:"Run a replica." set:"drain_delay=5s" set:"admin_listen=127.0.0.1:8081"`                                     //nolint:staticcheck,govet // see above
+	Dev     devCmd   `cmd:"" help:"Try provisiond: PostgreSQL, API, workers and MCP in one process." set:"drain_delay=0s" set:"admin_listen="` //nolint:staticcheck // see above
+	Serve   serveCmd `cmd:"" help:"Run a replica." set:"drain_delay=5s" set:"admin_listen=127.0.0.1:8081"`                                     //nolint:staticcheck // see above
 	Migrate struct {
 		Up     migrateUpCmd     `cmd:"" help:"Bring the database to this release. Safe with replicas running."`
 		Status migrateStatusCmd `cmd:"" help:"List the migrations and when they were applied."`
@@ -87,6 +88,9 @@ func run(ctx context.Context, args []string, env lookup, stdout, stderr io.Write
 	}
 	p := &process{env: env, stdout: stdout, stderr: stderr, log: c.logger(stderr)}
 	if err := selected.run(ctx, p); err != nil {
+		if errors.Is(err, context.Canceled) && ctx.Err() != nil {
+			err = errors.New("a signal ended it before it was done")
+		}
 		printLine(stderr, "provisiond: "+err.Error())
 		return exitFailed
 	}
@@ -135,4 +139,4 @@ func withoutURLs(message string, args []string) string {
 }
 
 // printLine writes to a terminal or log. There is nowhere to report an error of it.
-func printLine(w io.Writer, line string) { _, _ = fmt.Fprintln(w, line) }
+func printLine(w io.Writer, line string) { fmt.Fprintln(w, line) }

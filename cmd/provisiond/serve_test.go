@@ -47,7 +47,7 @@ func (s *started) awaitReady(t *testing.T) (api, admin string) {
 
 func get(t *testing.T, url string) (status int, body string) {
 	t.Helper()
-	response, err := http.Get(url) //nolint:noctx // the server ends with the test
+	response, err := http.Get(url)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func TestServeOnATakenPort(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { taken.Close() })
+	t.Cleanup(func() { _ = taken.Close() })
 	vars := forServe(t, pgtest.URL(t))
 	vars["PROVISIOND_ADMIN_LISTEN"] = taken.Addr().String()
 	runCommand(t, vars, "serve").expect(t, exitFailed, "provisiond: --admin-listen (PROVISIOND_ADMIN_LISTEN): listen tcp "+
@@ -194,7 +194,7 @@ func (g *gate) open(t *testing.T) {
 func (g *gate) join(client net.Conn) {
 	server, err := net.Dial("tcp", g.server)
 	if err != nil {
-		client.Close()
+		_ = client.Close()
 		return
 	}
 	g.mu.Lock()
@@ -203,7 +203,7 @@ func (g *gate) join(client net.Conn) {
 	for _, pair := range [][2]net.Conn{{client, server}, {server, client}} {
 		go func() {
 			_, _ = io.Copy(pair[0], pair[1])
-			pair[0].Close()
+			_ = pair[0].Close()
 		}()
 	}
 }
@@ -211,9 +211,9 @@ func (g *gate) join(client net.Conn) {
 func (g *gate) close() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.listener.Close()
+	_ = g.listener.Close()
 	for _, conn := range g.conns {
-		conn.Close()
+		_ = conn.Close()
 	}
 	g.conns = nil
 }

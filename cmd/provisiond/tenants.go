@@ -37,7 +37,7 @@ func (c *tenantsListCmd) run(ctx context.Context, p *process) error {
 		}
 		table := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
 		for _, t := range tenants {
-			_, _ = fmt.Fprintf(table, "%s\t%s\t%s\n", t.ID, t.Name, utc(t.CreatedAt))
+			fmt.Fprintf(table, "%s\t%s\t%s\n", t.ID, t.Name, utc(t.CreatedAt))
 		}
 		return table.Flush() // with the first error of the writes
 	})
