@@ -15,6 +15,11 @@ import (
 // connection a CPU, would make an API on two CPUs wait for its workers.
 const defaultMaxConns = 20
 
+// idleInTransaction is when the server ends a transaction whose client has fallen silent. All of ours
+// take milliseconds, but a process may be frozen or cut off within one, and the locks that it holds
+// would keep others off its job for as long.
+const idleInTransaction = "5s"
+
 // databaseOptions name provisiond's own database.
 type databaseOptions struct {
 	DatabaseURL string `name:"database-url" secret:"" placeholder:"URL" help:"PostgreSQL database with provisiond's tables."`
@@ -38,6 +43,7 @@ func (o databaseOptions) config() (*pgxpool.Config, error) {
 		config.MaxConns = defaultMaxConns
 	}
 	config.ConnConfig.RuntimeParams["application_name"] = "provisiond"
+	config.ConnConfig.RuntimeParams["idle_in_transaction_session_timeout"] = idleInTransaction
 	return config, nil
 }
 

@@ -117,7 +117,7 @@ func TestTakenPort(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close() //nolint:errcheck // nothing was written
+	defer l.Close()
 	_, err = Start(t.Context(), Options{
 		DataDir: filepath.Join(tempDir(t), "data"), Port: l.Addr().(*net.TCPAddr).Port, Settings: fast,
 	})

@@ -40,7 +40,7 @@ func databaseExists(t *testing.T, name string) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close(context.WithoutCancel(t.Context())) //nolint:errcheck // nothing is under way
+	defer conn.Close(context.WithoutCancel(t.Context()))
 	var exists bool
 	err = conn.QueryRow(t.Context(), "SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)", name).Scan(&exists)
 	if err != nil {
@@ -118,7 +118,7 @@ func TestAdminIsSuperuser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close(context.WithoutCancel(t.Context())) //nolint:errcheck // nothing is under way
+	defer conn.Close(context.WithoutCancel(t.Context()))
 	var super string
 	if err := conn.QueryRow(t.Context(), "SHOW is_superuser").Scan(&super); err != nil || super != "on" {
 		t.Errorf("is_superuser is %q, error %v", super, err)
