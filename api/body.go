@@ -26,10 +26,20 @@ func (s *server) limitBody(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()
 		if r.ContentLength > maxBody {
+			letSend(r)
 			return errBodyTooLarge
 		}
 		r.Body = http.MaxBytesReader(c.Response().Writer, r.Body, maxBody)
 		return next(c)
+	}
+}
+
+// letSend reads what the client is about to send, within reason: while it sends it does not read, and when
+// the connection then closes it loses the answer. A load balancer makes a 502 of that.
+func letSend(r *http.Request) {
+	const reason = 8 * maxBody
+	if r.Header.Get("Expect") == "" { // else it sends nothing before it has our answer
+		_, _ = io.CopyN(io.Discard, r.Body, reason) // what cannot be read is not needed
 	}
 }
 

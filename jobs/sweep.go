@@ -54,8 +54,8 @@ func (s *Service) sweep(ctx context.Context) (int, error) {
 }
 
 // passOverTicketed makes queued jobs with a live ticket due again later, in one statement: behind a
-// long queue there are many. A ticket that a worker took long ago without a claim is dead: its worker
-// is. The tickets are found by River's GIN index on args.
+// long queue there are many. A ticket that a worker took a while ago without a claim is dead: its worker
+// is; and if it is not, its claim finds another epoch. The tickets are found by River's GIN index on args.
 func (s *Service) passOverTicketed(ctx context.Context) error {
 	_, err := s.pool.Exec(ctx, `
 		UPDATE job SET due_at = least(clock_timestamp() + $1::interval, deadline_at)
@@ -67,7 +67,7 @@ func (s *Service) passOverTicketed(ctx context.Context) error {
 				SELECT 1 FROM `+riverSchema+`.river_job t
 				WHERE t.args @> jsonb_build_object('job_id', j.id, 'epoch', j.epoch)
 				  AND (t.state IN ('available', 'scheduled', 'retryable', 'pending')
-				       OR t.state = 'running' AND t.attempted_at > clock_timestamp() - $1::interval))
+				       OR t.state = 'running' AND t.attempted_at > clock_timestamp() - $1::interval / 2))
 			ORDER BY j.due_at LIMIT 1000 FOR UPDATE SKIP LOCKED)`, s.ticketCheck())
 	return wrap("pass over ticketed jobs", err)
 }
