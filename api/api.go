@@ -59,7 +59,8 @@ func New(c Config) (http.Handler, error) {
 		return nil, fmt.Errorf("api: %w", err)
 	}
 	if c.MCP != nil {
-		e.Any("/mcp", echo.WrapHandler(c.MCP(e)))
+		mcp := s.authenticated(echo.WrapHandler(c.MCP(e)))
+		e.Match([]string{http.MethodPost, http.MethodGet, http.MethodDelete}, "/mcp", mcp)
 	}
 	return e, nil
 }

@@ -30,6 +30,19 @@ func (s *server) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
+// authenticated lets only the holders of a good key through. What they may do with it, each call of the
+// API that the handler makes decides.
+func (s *server) authenticated(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		caller, err := s.service.Authenticate(c.Request().Context(), bearer(c.Request()))
+		if err != nil {
+			return err
+		}
+		callOf(c).caller = caller
+		return next(c)
+	}
+}
+
 // bearer returns the token of the one Authorization header (RFC 6750), or "", which no key is.
 func bearer(r *http.Request) string {
 	values := r.Header.Values("Authorization")

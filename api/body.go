@@ -43,6 +43,18 @@ func letSend(r *http.Request) {
 	}
 }
 
+// noBody refuses a body that would be passed over; some clients send an empty object where there is none.
+func noBody(r *http.Request) error {
+	data, err := io.ReadAll(io.LimitReader(r.Body, 64))
+	if err != nil && r.Context().Err() != nil {
+		return r.Context().Err()
+	}
+	if text := strings.TrimSpace(string(data)); text != "" && text != "{}" {
+		return malformed("", "this operation takes no body")
+	}
+	return nil
+}
+
 // readBody reads the JSON body of a request.
 func readBody(r *http.Request) (any, error) {
 	if !isJSON(r.Header) {

@@ -24,7 +24,7 @@ func (s *server) CreateInstance(ctx context.Context, r CreateInstanceRequestObje
 	if !result.Existing {
 		return CreateInstance202JSONResponse{Body: body, Headers: CreateInstance202ResponseHeaders{
 			Location: location(&result.Job), ETag: etagOf(result.Job.Version),
-			RetryAfter: retryAfter(&result.Job), IdempotencyReplayed: optional(result.Replayed),
+			RetryAfter: optional(retryAfter(&result.Job)), IdempotencyReplayed: optional(result.Replayed),
 		}}, nil
 	}
 	out := CreateInstance200JSONResponse{Headers: CreateInstance200ResponseHeaders{
@@ -110,7 +110,7 @@ func (s *server) DeleteInstance(ctx context.Context, r DeleteInstanceRequestObje
 	}
 	return DeleteInstance202JSONResponse{Body: body, Headers: DeleteInstance202ResponseHeaders{
 		Location: location(&result.Job), ETag: etagOf(result.Job.Version),
-		RetryAfter: retryAfter(&result.Job), IdempotencyReplayed: optional(result.Replayed),
+		RetryAfter: optional(retryAfter(&result.Job)), IdempotencyReplayed: optional(result.Replayed),
 	}}, err
 }
 

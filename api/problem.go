@@ -30,6 +30,7 @@ var statuses = map[jobs.Code]int{
 	jobs.QuoteChanged:            http.StatusConflict,
 	jobs.JobFinished:             http.StatusConflict,
 	jobs.NotReady:                http.StatusConflict,
+	jobs.BindingDeleted:          http.StatusConflict,
 	jobs.InvalidRequest:          http.StatusUnprocessableEntity,
 	jobs.UnknownService:          http.StatusUnprocessableEntity,
 	jobs.UnknownPlan:             http.StatusUnprocessableEntity,

@@ -1786,7 +1786,7 @@ type CreateInstance202ResponseHeaders struct {
 	ETag                string
 	IdempotencyReplayed *bool
 	Location            string
-	RetryAfter          int
+	RetryAfter          *int
 }
 
 type CreateInstance202JSONResponse struct {
@@ -1806,7 +1806,9 @@ func (response CreateInstance202JSONResponse) VisitCreateInstanceResponse(w http
 		w.Header().Set("Idempotency-Replayed", fmt.Sprint(*response.Headers.IdempotencyReplayed))
 	}
 	w.Header().Set("Location", fmt.Sprint(response.Headers.Location))
-	w.Header().Set("Retry-After", fmt.Sprint(response.Headers.RetryAfter))
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
 	w.WriteHeader(202)
 	_, err := buf.WriteTo(w)
 	return err
@@ -1874,7 +1876,7 @@ type DeleteInstance202ResponseHeaders struct {
 	ETag                string
 	IdempotencyReplayed *bool
 	Location            string
-	RetryAfter          int
+	RetryAfter          *int
 }
 
 type DeleteInstance202JSONResponse struct {
@@ -1894,7 +1896,9 @@ func (response DeleteInstance202JSONResponse) VisitDeleteInstanceResponse(w http
 		w.Header().Set("Idempotency-Replayed", fmt.Sprint(*response.Headers.IdempotencyReplayed))
 	}
 	w.Header().Set("Location", fmt.Sprint(response.Headers.Location))
-	w.Header().Set("Retry-After", fmt.Sprint(response.Headers.RetryAfter))
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
 	w.WriteHeader(202)
 	_, err := buf.WriteTo(w)
 	return err

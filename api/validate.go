@@ -25,7 +25,11 @@ func (s *server) validate(next echo.HandlerFunc) echo.HandlerFunc {
 		if len(fields) > 0 {
 			return invalid(http.StatusBadRequest, fields)
 		}
-		if o.body != nil {
+		if o.body == nil {
+			if err := noBody(r); err != nil {
+				return err
+			}
+		} else {
 			value, err := readBody(r)
 			if err != nil {
 				return err

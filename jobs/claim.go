@@ -14,9 +14,42 @@ import (
 // claim takes the job of a ticket for the worker and reads what its driver needs. It returns nil
 // where the ticket is stale, or where the job was settled without its driver.
 func (s *Service) claim(ctx context.Context, workerID string, t ticketArgs) (*segment, error) {
+	seg, err := s.claimOnce(ctx, workerID, t)
+	if errors.Is(err, errNoKey) {
+		return nil, errors.Join(err, s.setAside(ctx, t))
+	}
+	return seg, err
+}
+
+// setAsideFor is how long a job waits for a worker that can open its secrets.
+const setAsideFor = 5 * time.Second
+
+// setAside says why the job does not run: this worker has another keyset than the one that sealed the
+// job's secrets. Another worker may have the right one.
+func (s *Service) setAside(ctx context.Context, t ticketArgs) error {
+	return s.write(ctx, func(w *write) error {
+		j, err := lockJob(ctx, w.tx, t.JobID, claimable, t.Epoch)
+		if err != nil {
+			return err
+		}
+		j.Progress = Progress{
+			Percent: j.Progress.Percent, Step: stepRetry,
+			Message: "A worker could not open the job's secrets: its keyset lacks the key. The job waits for one that can.",
+		}
+		j.to(queued)
+		j.epoch++
+		j.due(setAsideFor)
+		return s.saveJob(ctx, w, j)
+	})
+}
+
+// claimable: the ticket's epoch is the job's, and nobody runs it.
+const claimable = `AND j.epoch = $2 AND j.phase IN ('queued', 'waiting_on_provider') AND j.waits_for IS NULL FOR UPDATE`
+
+func (s *Service) claimOnce(ctx context.Context, workerID string, t ticketArgs) (*segment, error) {
 	var seg *segment
 	err := s.write(ctx, func(w *write) error {
-		j, err := lockJob(ctx, w.tx, t.JobID, `AND j.epoch = $2 AND j.phase IN ('queued', 'waiting_on_provider') AND j.waits_for IS NULL FOR UPDATE`, t.Epoch)
+		j, err := lockJob(ctx, w.tx, t.JobID, claimable, t.Epoch)
 		if errors.Is(err, NotFound) {
 			return nil // a stale ticket
 		}

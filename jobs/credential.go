@@ -47,7 +47,8 @@ func (s *Service) GetBinding(ctx context.Context, c Caller, bindingID string) (B
 func bindingNotFound() error { return &Error{Code: NotFound, Detail: "there is no such binding"} }
 
 // ReadCredentials opens a binding's credentials, and writes the read to the audit log in the same
-// transaction. Errors: NotFound, NotReady while they are not made yet or not any more.
+// transaction. Errors: NotFound, NotReady while they are not made yet,
+// BindingDeleted.
 func (s *Service) ReadCredentials(ctx context.Context, c Caller, bindingID string) (Credentials, error) {
 	out := Credentials{BindingID: bindingID}
 	err := s.write(ctx, func(w *write) error {
@@ -62,8 +63,11 @@ func (s *Service) ReadCredentials(ctx context.Context, c Caller, bindingID strin
 		if err != nil {
 			return fmt.Errorf("read credentials: %w", err)
 		}
-		if state != bindingActive {
-			return &Error{Code: NotReady, Detail: "The binding is " + state + "; only an active one has credentials.", InstanceID: out.InstanceID}
+		switch state {
+		case bindingPending:
+			return &Error{Code: NotReady, InstanceID: out.InstanceID, Detail: "The credentials are not made yet; wait for the job to succeed."}
+		case bindingDeleted:
+			return &Error{Code: BindingDeleted, InstanceID: out.InstanceID, Detail: "The binding is deleted, and its credentials with it."}
 		}
 		w.events = append(w.events, eventRow{
 			tenantID: c.TenantID, instanceID: out.InstanceID, kind: "credentials.read", actor: c.KeyID,

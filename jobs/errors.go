@@ -30,6 +30,7 @@ const (
 	QuoteChanged            Code = "quote_changed"
 	JobFinished             Code = "job_finished"
 	NotReady                Code = "not_ready"
+	BindingDeleted          Code = "binding_deleted"
 	UnknownService          Code = "unknown_service"
 	UnknownPlan             Code = "unknown_plan"
 	Unavailable             Code = "unavailable"

@@ -19,6 +19,7 @@ const (
 	codeDeadline        = "deadline_exceeded"
 	codeQuestionExpired = "question_expired"
 	codeProvider        = "provider_error"
+	codeInputRequired   = "input_required"
 )
 
 // stepRetry is the step of a job that waits for its next try.

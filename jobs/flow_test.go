@@ -33,7 +33,7 @@ func TestStartWithoutQuestionsSucceeds(t *testing.T) {
 	f.untilState(t, res.Job.ID, Succeeded)
 	mustBe(t, "objects left", f.back.left(), 0)
 	_, err = f.ReadCredentials(t.Context(), f.caller, j.BindingID)
-	mustCode(t, err, NotReady)
+	mustCode(t, err, BindingDeleted)
 	again, err := f.Delete(t.Context(), f.caller, j.InstanceID, "")
 	if err != nil || !again.Existing || again.Job.ID != res.Job.ID {
 		t.Fatalf("deleting again: %+v, %v", again, err)

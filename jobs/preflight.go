@@ -34,8 +34,14 @@ func (s *Service) Preflight(ctx context.Context, c Caller, r StartRequest) (Pref
 	if p != nil {
 		out.Price = p.plan.Price
 		for _, a := range p.asks {
-			if a.answer == nil {
-				out.Questions = append(out.Questions, a.question)
+			if a.answer != nil {
+				continue
+			}
+			out.Questions = append(out.Questions, a.question)
+			if r.FailOnQuestion {
+				out.Blockers = append(out.Blockers, Blocker{
+					codeInputRequired, "/answers/" + escapePointer(a.question.Name), "is needed where on_question is \"fail\"",
+				})
 			}
 		}
 	}

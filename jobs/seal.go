@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/tink-crypto/tink-go/v2/aead"
@@ -41,19 +42,38 @@ func CreateKeyset() ([]byte, error) {
 	return writeHandle(handle)
 }
 
-// RotateKeyset adds a new key to the keyset and makes it the primary one. The old keys stay, so that
-// what they sealed can be opened. Every replica must have the new file before the next rotation.
+// RotateKeyset adds a new key to the keyset, which opens but does not seal yet: a replica that has not
+// got it could not open what it sealed. [PromoteKeyset] is the second step, when every replica has it.
 func RotateKeyset(data []byte) ([]byte, error) {
+	return changeKeyset(data, func(manager *keyset.Manager) error {
+		_, err := manager.Add(aead.AES256GCMKeyTemplate())
+		return err
+	})
+}
+
+// PromoteKeyset makes the newest key of the keyset the one that seals. The old keys stay, so that what
+// they have sealed can be opened.
+func PromoteKeyset(data []byte) ([]byte, error) {
+	return changeKeyset(data, func(manager *keyset.Manager) error {
+		handle, err := manager.Handle()
+		if err != nil {
+			return err
+		}
+		newest, err := handle.Entry(handle.Len() - 1)
+		if err != nil {
+			return err
+		}
+		return manager.SetPrimary(newest.KeyID())
+	})
+}
+
+func changeKeyset(data []byte, change func(*keyset.Manager) error) ([]byte, error) {
 	handle, err := readHandle(data)
 	if err != nil {
 		return nil, err
 	}
 	manager := keyset.NewManagerFromHandle(handle)
-	id, err := manager.Add(aead.AES256GCMKeyTemplate())
-	if err != nil {
-		return nil, fmt.Errorf("keyset: %w", err)
-	}
-	if err := manager.SetPrimary(id); err != nil {
+	if err := change(manager); err != nil {
 		return nil, fmt.Errorf("keyset: %w", err)
 	}
 	if handle, err = manager.Handle(); err != nil {
@@ -102,6 +122,9 @@ func (s *Sealer) seal(p place, value any) ([]byte, error) {
 	return sealed, nil
 }
 
+// errNoKey: the keyset is another one than that of the replica that sealed the value, or an older one.
+var errNoKey = errors.New("no key of the keyset opens it")
+
 // sealMap is seal, but an empty map is nil.
 func (s *Sealer) sealMap(p place, values map[string]any) ([]byte, error) {
 	if len(values) == 0 {
@@ -117,7 +140,7 @@ func (s *Sealer) open(p place, sealed []byte, value any) error {
 	}
 	plain, err := s.aead.Decrypt(sealed, p.associatedData())
 	if err != nil {
-		return fmt.Errorf("open %s.%s of %s: no key of the keyset opens it", p.table, p.column, p.row)
+		return fmt.Errorf("%w: %s.%s of %s", errNoKey, p.table, p.column, p.row)
 	}
 	if err := json.Unmarshal(plain, value); err != nil {
 		return fmt.Errorf("open %s.%s of %s: it does not hold what it should", p.table, p.column, p.row)

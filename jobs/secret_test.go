@@ -93,11 +93,19 @@ func TestASealedValueOpensOnlyInItsPlace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	newer, err := ReadKeyset(rotated)
+	added, err := ReadKeyset(rotated)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, sealer := range []*Sealer{s, newer} {
+	promoted, err := PromoteKeyset(rotated)
+	if err != nil {
+		t.Fatal(err)
+	}
+	newer, err := ReadKeyset(promoted)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, sealer := range []*Sealer{s, added, newer} {
 		var got string
 		if err := sealer.open(home, sealed, &got); err != nil || got != canary {
 			t.Errorf("got %q, %v", got, err)
@@ -117,10 +125,46 @@ func TestASealedValueOpensOnlyInItsPlace(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got string
+	if err := added.open(home, fresh, &got); err != nil {
+		t.Errorf("a replica in the middle of the rotation: %v", err)
+	}
+	if between, err := added.seal(home, canary); err != nil || s.open(home, between, &got) != nil {
+		t.Errorf("the old keyset does not open what is sealed in the middle of the rotation: %v", err)
+	}
 	if err := s.open(home, fresh, &got); err == nil {
 		t.Error("the old keyset opens what the new key has sealed")
 	}
 	if _, err := ReadKeyset([]byte(`{"secret":"` + canary + `"}`)); err == nil || strings.Contains(err.Error(), canary) {
 		t.Errorf("a broken keyset: %v", err)
 	}
+}
+
+// A worker with the wrong keyset says why the job does not run, and leaves it to one with the right one.
+func TestAWorkerWithTheWrongKeysetSetsTheJobAside(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	j := f.start(t, StartRequest{Plan: "region", Parameters: map[string]any{"region": "eu", "token": canary}})
+	c := f.cfg
+	keyset, err := CreateKeyset()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Sealer, err = ReadKeyset(keyset); err != nil {
+		t.Fatal(err)
+	}
+	wrong, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := wrong.claim(t.Context(), "wrk_wrong", ticketArgs{JobID: j.ID, Epoch: 1}); !errors.Is(err, errNoKey) {
+		t.Fatalf("claim: %v", err)
+	}
+	f.exec(t, `INSERT INTO worker (id, drivers) VALUES ('wrk_wrong', '{scripted}')`)
+	if j, err = f.Get(t.Context(), f.caller, j.ID); err != nil || !strings.Contains(j.Progress.Message, "keyset lacks the key") {
+		t.Errorf("%q does not say why; %v", j.Progress.Message, err)
+	}
+	f.pass(t, j.ID)
+	f.run(t)
+	f.work(t)
+	f.untilState(t, j.ID, Succeeded)
 }

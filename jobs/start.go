@@ -165,7 +165,7 @@ func (s *Service) decideStart(w *write, c Caller, j *jobRow, questions []*questi
 				q.state = QuestionWithdrawn
 			}
 		}
-		j.State, j.phase, j.Error = Failed, "", inputRequired()
+		j.State, j.phase, j.Error, j.Progress = Failed, "", inputRequired(), finalProgress(Failed)
 		w.event(j, c.KeyID, "job.failed", map[string]any{"code": j.Error.Code})
 	default:
 		j.State, j.phase = AwaitingInput, ""
@@ -176,7 +176,7 @@ func (s *Service) decideStart(w *write, c Caller, j *jobRow, questions []*questi
 
 func inputRequired() *JobError {
 	return &JobError{
-		Code: "input_required", Retryable: false,
+		Code: codeInputRequired, Retryable: false,
 		Message: "The job has questions and on_question is \"fail\". Start again with answers to the listed questions.",
 	}
 }

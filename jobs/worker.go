@@ -116,6 +116,9 @@ func (w *Worker) beat(ctx context.Context) error {
 // Work implements river.Worker. An error means that the ticket was not used: River tries it again.
 func (w *Worker) Work(ctx context.Context, ticket *river.Job[ticketArgs]) error {
 	seg, err := w.s.claim(ctx, w.id, ticket.Args)
+	if err != nil {
+		w.s.log.WarnContext(ctx, "job not claimed", "job_id", ticket.Args.JobID, "epoch", ticket.Args.Epoch, "error", err)
+	}
 	if err != nil || seg == nil {
 		return err
 	}

@@ -110,9 +110,12 @@ func optional[T ~string](a arguments, name string) *T {
 
 // labels are the label filters; none where the argument is not given.
 func (a arguments) labels() (*client.Label, error) {
-	labels := client.Label{}
+	var labels client.Label
 	if value, given := a["label"]; given && json.Unmarshal(value, &labels) != nil {
 		return nil, wrongArgument("label", "must be an array of strings")
+	}
+	if len(labels) == 0 {
+		return nil, nil //nolint:nilnil // an empty list would be sent as one empty label
 	}
 	return &labels, nil
 }

@@ -108,7 +108,7 @@ func afterProblem(p *client.ProblemError) string {
 	case "person_required":
 		return "Only a person may answer this. Give the user the answer_url, then call get_job with wait_seconds."
 	case "not_found":
-		return "Check the ID. list_jobs and list_instances show what there is."
+		return "Check the ID. list_services, list_jobs and list_instances show what there is."
 	case "name_taken":
 		return "Another instance has this name. Call get_instance with instance_id to see it, or choose another name."
 	case "operation_in_progress":
@@ -117,6 +117,8 @@ func afterProblem(p *client.ProblemError) string {
 		return "Call get_job to see how the job stands now."
 	case "quote_changed":
 		return "The price has changed. Call get_job, tell the user the new price and ask again."
+	case "binding_deleted":
+		return "The credentials are gone for good. Call list_instances to see what there is."
 	case "not_ready":
 		return "It is not ready yet. Call get_job with wait_seconds, then call this again."
 	case "idempotency_key_reused":

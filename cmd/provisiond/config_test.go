@@ -49,6 +49,7 @@ func TestRequiredOptions(t *testing.T) {
 		"keys revoke key_1":   {url},
 		"keyset create":       {keyset},
 		"keyset rotate":       {keyset},
+		"keyset promote":      {keyset},
 	} {
 		t.Run(command, func(t *testing.T) {
 			t.Parallel()

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/provisiond/provisiond/migrations"
 )
 
 // defaultMaxConns is the size of the pool unless the URL sets pool_max_conns. pgx's own default, one
@@ -69,6 +71,16 @@ func (o databaseOptions) withPool(do func(pool *pgxpool.Pool) error) error {
 	}
 	defer pool.Close()
 	return do(pool)
+}
+
+// withSchema is withPool for commands that need the tables: without them it says how to make them.
+func (o databaseOptions) withSchema(ctx context.Context, do func(pool *pgxpool.Pool) error) error {
+	return o.withPool(func(pool *pgxpool.Pool) error {
+		if err := migrations.Check(ctx, pool); err != nil {
+			return err
+		}
+		return do(pool)
+	})
 }
 
 // awaitDatabase returns when the database answers: replicas and their database often start together.

@@ -37,7 +37,7 @@ func (c *keysCreateCmd) check(env lookup, found *problems) {
 // run prints the key alone on standard output, for KEY=$(provisiond keys create …), and all about it
 // on standard error.
 func (c *keysCreateCmd) run(ctx context.Context, p *process) error {
-	return c.withPool(func(pool *pgxpool.Pool) error {
+	return c.withSchema(ctx, func(pool *pgxpool.Pool) error {
 		admin := jobs.NewAdmin(pool)
 		tenant, err := admin.TenantByName(ctx, c.Tenant)
 		if err != nil {
@@ -84,7 +84,7 @@ func (c *keysListCmd) check(env lookup, found *problems) {
 }
 
 func (c *keysListCmd) run(ctx context.Context, p *process) error {
-	return c.withPool(func(pool *pgxpool.Pool) error {
+	return c.withSchema(ctx, func(pool *pgxpool.Pool) error {
 		admin := jobs.NewAdmin(pool)
 		tenant, err := admin.TenantByName(ctx, c.Tenant)
 		if err != nil {
@@ -122,7 +122,7 @@ type keysRevokeCmd struct {
 }
 
 func (c *keysRevokeCmd) run(ctx context.Context, _ *process) error {
-	return c.withPool(func(pool *pgxpool.Pool) error {
+	return c.withSchema(ctx, func(pool *pgxpool.Pool) error {
 		return jobs.NewAdmin(pool).RevokeKey(ctx, c.KeyID)
 	})
 }

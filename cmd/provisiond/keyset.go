@@ -58,17 +58,27 @@ func createKeyset(path string) error {
 
 type keysetRotateCmd struct{ keysetOption }
 
-// run replaces the file in one step, so that a replica that starts just now reads a whole one.
 func (c *keysetRotateCmd) run(context.Context, *process) error {
-	old, err := os.ReadFile(c.KeysetFile)
+	return c.replace(jobs.RotateKeyset)
+}
+
+type keysetPromoteCmd struct{ keysetOption }
+
+func (c *keysetPromoteCmd) run(context.Context, *process) error {
+	return c.replace(jobs.PromoteKeyset)
+}
+
+// replace changes the file in one step, so that a replica that starts just now reads a whole one.
+func (o keysetOption) replace(change func([]byte) ([]byte, error)) error {
+	old, err := os.ReadFile(o.KeysetFile)
 	if err != nil {
 		return fmt.Errorf("read keyset file: %w", err)
 	}
-	keyset, err := jobs.RotateKeyset(old)
+	keyset, err := change(old)
 	if err != nil {
 		return err
 	}
-	file, err := os.CreateTemp(filepath.Dir(c.KeysetFile), ".keyset-*") // of mode 0600
+	file, err := os.CreateTemp(filepath.Dir(o.KeysetFile), ".keyset-*") // of mode 0600
 	if err != nil {
 		return fmt.Errorf("make new keyset file: %w", err)
 	}
@@ -76,7 +86,7 @@ func (c *keysetRotateCmd) run(context.Context, *process) error {
 	if err := writeAndClose(file, keyset); err != nil {
 		return err
 	}
-	if err := os.Rename(file.Name(), c.KeysetFile); err != nil {
+	if err := os.Rename(file.Name(), o.KeysetFile); err != nil {
 		return fmt.Errorf("replace keyset file: %w", err)
 	}
 	return nil

@@ -137,8 +137,13 @@ func TestKeyset(t *testing.T) {
 	}
 	runCommand(t, vars, "keyset", "rotate").must(t)
 	primary := regexp.MustCompile(`"primaryKeyId":(\d+)`)
-	if rotated := readKeyset(t, path); primary.FindString(rotated) == primary.FindString(first) {
-		t.Error("rotate kept the primary key")
+	rotated := readKeyset(t, path)
+	if rotated == first || primary.FindString(rotated) != primary.FindString(first) {
+		t.Error("rotate must add a key and not encrypt with it yet")
+	}
+	runCommand(t, vars, "keyset", "promote").must(t)
+	if primary.FindString(readKeyset(t, path)) == primary.FindString(first) {
+		t.Error("promote kept the primary key")
 	}
 	if entries, err := os.ReadDir(filepath.Dir(path)); err != nil || len(entries) != 1 {
 		t.Errorf("rotate left files behind: %v, %v", entries, err)

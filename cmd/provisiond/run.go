@@ -43,8 +43,9 @@ type cli struct {
 		Check catalogCheckCmd `cmd:"" help:"Check a catalog file and report all its errors."`
 	} `cmd:"" help:"Work on catalogs."`
 	Keyset struct {
-		Create keysetCreateCmd `cmd:"" help:"Make the keyset file that secrets are encrypted with."`
-		Rotate keysetRotateCmd `cmd:"" help:"Add a new key to the keyset file and encrypt with it from now on."`
+		Create  keysetCreateCmd  `cmd:"" help:"Make the keyset file that secrets are encrypted with."`
+		Rotate  keysetRotateCmd  `cmd:"" help:"Add a new key to the keyset file. It decrypts, but does not encrypt until keyset promote."`
+		Promote keysetPromoteCmd `cmd:"" help:"Encrypt with the newest key of the keyset file from now on, once every replica has it."`
 	} `cmd:"" help:"Manage the encryption keyset."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 }

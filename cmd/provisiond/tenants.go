@@ -17,7 +17,7 @@ type tenantsCreateCmd struct {
 }
 
 func (c *tenantsCreateCmd) run(ctx context.Context, p *process) error {
-	return c.withPool(func(pool *pgxpool.Pool) error {
+	return c.withSchema(ctx, func(pool *pgxpool.Pool) error {
 		tenant, err := jobs.NewAdmin(pool).CreateTenant(ctx, c.Name)
 		if err != nil {
 			return err
@@ -30,7 +30,7 @@ func (c *tenantsCreateCmd) run(ctx context.Context, p *process) error {
 type tenantsListCmd struct{ databaseOptions }
 
 func (c *tenantsListCmd) run(ctx context.Context, p *process) error {
-	return c.withPool(func(pool *pgxpool.Pool) error {
+	return c.withSchema(ctx, func(pool *pgxpool.Pool) error {
 		tenants, err := jobs.NewAdmin(pool).ListTenants(ctx)
 		if err != nil {
 			return err

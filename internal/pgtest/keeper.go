@@ -126,10 +126,10 @@ func startKeeper(ctx context.Context, dir string, linger time.Duration) error {
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start the test server: %w", err)
 	}
-	go func() { _ = cmd.Wait() }() // reaps it, should it end before us
 	stop := context.AfterFunc(ctx, func() { _ = out.Close() })
 	defer stop()
 	line, err := bufio.NewReader(out).ReadString('\n')
+	go func() { _ = cmd.Wait() }() // after the read, as it closes the pipe; reaps the keeper, should it end before us
 	switch message, failed := strings.CutPrefix(strings.TrimSpace(line), reportError); {
 	case failed:
 		return fmt.Errorf("start the test server: %s", message)
