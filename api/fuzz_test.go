@@ -62,3 +62,32 @@ func FuzzHTTP(f *testing.F) {
 		}
 	})
 }
+
+// Whatever stands where an ID belongs, it is answered as a wrong form or as not found.
+func FuzzID(f *testing.F) {
+	fx := newFixture(f, driver{})
+	h := fx.handler(f)
+	for _, seed := range []string{"job_01h455vb4pex5vsknk084sn02q", "", ".", "..", "../..", "a/b", "%2F", "%zz", "😀", "job_\x00", strings.Repeat("a", 10_000)} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, id string) {
+		escaped := url.PathEscape(id)
+		for _, path := range []string{
+			"/v1/services/" + escaped, "/v1/instances/" + escaped, "/v1/instances/" + escaped + "/bindings", "/v1/bindings/" + escaped,
+			"/v1/bindings/" + escaped + "/credentials", "/v1/jobs/" + escaped, "/v1/jobs/" + escaped + "/events",
+		} {
+			u, err := url.ParseRequestURI(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
+			r.URL = u
+			r.Header.Set("Authorization", "Bearer "+fx.key)
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, r)
+			if known := strings.HasPrefix(path, "/v1/services/") && w.Code == http.StatusOK; w.Code != 400 && w.Code != 404 && !known {
+				t.Fatalf("%s: status %d: %s", path, w.Code, w.Body)
+			}
+		}
+	})
+}
