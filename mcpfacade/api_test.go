@@ -18,6 +18,9 @@ const (
 	bindingID  = "bind_01h455vb4pex5vsknk084sn02q"
 	questionID = "qst_01h455vb4pex5vsknk084sn02q"
 	secretID   = "qst_01h455vb4pex5vsknk084sn02r"
+
+	jobRoute    = "GET /v1/jobs/" + jobID
+	answerRoute = "POST /v1/jobs/" + jobID + "/questions/" + questionID + "/answer"
 )
 
 // recorder is the API behind the facade: it keeps what it is asked and answers with bodies that fit
@@ -27,6 +30,7 @@ type recorder struct {
 	requests []string
 	headers  []http.Header
 	bodies   map[string]answer // by method and path
+	after    map[string]func() // what a request changes, by method and path
 }
 
 type answer struct {
@@ -36,7 +40,7 @@ type answer struct {
 
 func newRecorder() *recorder {
 	job := jobBody("awaiting_input")
-	return &recorder{bodies: map[string]answer{
+	return &recorder{after: map[string]func(){}, bodies: map[string]answer{
 		"GET /v1/services":                                                {200, `{"items":[` + serviceBody + `],"next_cursor":"abc"}`},
 		"GET /v1/services/postgres":                                       {200, serviceBody},
 		"POST /v1/instances":                                              {202, jobBody("pending")},
@@ -65,6 +69,9 @@ func (a *recorder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.requests = append(a.requests, fmt.Sprintf("%s %s %s %s", r.Method, r.URL.RequestURI(), r.Header.Get("Idempotency-Key"), body))
 	a.headers = append(a.headers, r.Header.Clone())
 	found, ok := a.bodies[r.Method+" "+r.URL.Path]
+	if change, ok := a.after[r.Method+" "+r.URL.Path]; ok {
+		change()
+	}
 	a.mu.Unlock()
 	if !ok {
 		found = answer{http.StatusNotFound, problemBody(http.StatusNotFound, "not_found", "")}
@@ -76,6 +83,12 @@ func (a *recorder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", contentType)
 	w.WriteHeader(found.status)
 	_, _ = io.WriteString(w, found.body)
+}
+
+// settles makes the job succeed once the question is answered.
+func (a *recorder) settles() *recorder {
+	a.after[answerRoute] = func() { a.set(jobRoute, http.StatusOK, jobBody("succeeded")) }
+	return a
 }
 
 // asked is all that the API was asked, one request a line.

@@ -32,6 +32,13 @@ const (
 	maxTries = 3
 )
 
+// versions are the protocol versions that are served, newest first.
+var versions = []string{perRequest, "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"}
+
+// perRequest is the protocol version from which each request says what its caller can do, and a
+// JSON-RPC error has an HTTP status of its own.
+const perRequest = "2026-07-28"
+
 // Config says where the API is and who may come. Exactly one of API and BaseURL is set.
 type Config struct {
 	// API is called in this process, without a socket.
@@ -46,6 +53,9 @@ type Config struct {
 	// AllowedOrigins are web origins ("https://app.example.com") that may call, besides PublicURL's
 	// and the one of the request's own host.
 	AllowedOrigins []string
+	// ReadOnly serves only the tools that read, to all. A caller of the HTTP handler can ask for the
+	// same with the query read_only=true.
+	ReadOnly bool
 	// MaxWait bounds get_job's wait_seconds. 0 and more than 20 s mean 20 s.
 	MaxWait time.Duration
 	// Version is shown to clients.
@@ -54,24 +64,32 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// New returns the handler of /mcp: Streamable HTTP in all protocol versions of the SDK, stateless,
-// with JSON answers. It is safe for concurrent use.
+// New returns the handler of /mcp: Streamable HTTP in all protocol versions, stateless, with JSON
+// answers. It is safe for concurrent use.
 func New(cfg Config) (http.Handler, error) {
-	f, err := newFacade(cfg)
+	f, err := newFacade(cfg, "")
 	if err != nil {
 		return nil, err
 	}
-	server, err := f.server(cfg.Version)
+	all, err := f.server(cfg.Version, cfg.ReadOnly)
 	if err != nil {
 		return nil, err
 	}
-	return f.serve(cfg, server)
+	reading, err := f.server(cfg.Version, true)
+	if err != nil {
+		return nil, err
+	}
+	return f.serve(cfg, func(r *http.Request) *mcp.Server {
+		if r.URL.Query().Get("read_only") == "true" {
+			return reading
+		}
+		return all
+	})
 }
 
-// serve puts the server behind HTTP and the guard.
-func (f *facade) serve(cfg Config, server *mcp.Server) (http.Handler, error) {
-	streamable := mcp.NewStreamableHTTPHandler(
-		func(*http.Request) *mcp.Server { return server },
+// serve puts the servers behind HTTP and the guard.
+func (f *facade) serve(cfg Config, choose func(*http.Request) *mcp.Server) (http.Handler, error) {
+	streamable := mcp.NewStreamableHTTPHandler(choose,
 		&mcp.StreamableHTTPOptions{
 			Stateless:    true,
 			JSONResponse: true,
@@ -82,18 +100,20 @@ func (f *facade) serve(cfg Config, server *mcp.Server) (http.Handler, error) {
 			MaxRequestBodyBytes:          maxBody,
 			PropagateRequestCancellation: true,
 		})
-	return guard(cfg, answerUnknown(streamable))
+	return guard(cfg, envelope(streamable))
 }
 
 // facade is what the tools share.
 type facade struct {
-	api     *client.SDK
+	api *client.SDK
+	// key is the caller's over stdio; over HTTP each request brings its own.
+	key     string
 	log     *slog.Logger
 	maxWait time.Duration
 }
 
-func newFacade(cfg Config) (*facade, error) {
-	f := &facade{log: cfg.Logger, maxWait: cfg.MaxWait}
+func newFacade(cfg Config, key string) (*facade, error) {
+	f := &facade{key: key, log: cfg.Logger, maxWait: cfg.MaxWait}
 	if f.log == nil {
 		f.log = slog.Default()
 	}
@@ -110,7 +130,7 @@ func newFacade(cfg Config) (*facade, error) {
 		opts = append(opts, client.WithTransport(&inProcess{handler: cfg.API, log: f.log}))
 	}
 	var err error
-	if f.api, err = client.New(baseURL, "", opts...); err != nil {
+	if f.api, err = client.New(baseURL, key, opts...); err != nil {
 		return nil, fmt.Errorf("mcpfacade: %w", err)
 	}
 	return f, nil
@@ -121,26 +141,39 @@ const instructions = `provisiond provisions third-party services, such as a data
 	`When a job awaits input, ask the user and call answer_question. ` +
 	`Every result has a next_step that says what to do.`
 
-// server makes the MCP server with all tools.
-func (f *facade) server(version string) (*mcp.Server, error) {
+// server makes the MCP server with all tools, or with those alone that read.
+func (f *facade) server(version string, readOnly bool) (*mcp.Server, error) {
 	if version == "" {
 		version = "dev"
+	}
+	// Named so that neither logging nor listChanged is advertised.
+	capabilities := &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}
+	if !readOnly {
+		capabilities.AddExtension(tasksExtension, nil)
 	}
 	server := mcp.NewServer(
 		&mcp.Implementation{Name: "provisiond", Title: "provisiond", Version: version},
 		&mcp.ServerOptions{
-			Instructions: instructions,
-			Logger:       f.log,
-			// Named so that neither logging nor listChanged is advertised.
-			Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
+			Instructions:              instructions,
+			Logger:                    f.log,
+			Capabilities:              capabilities,
+			SupportedProtocolVersions: versions,
 			SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) {
 				c.CacheScope = "private" // Behind a key.
 				c.TTLMs = int(listTTL.Milliseconds())
 			},
 		})
-	if err := f.addTools(server); err != nil {
+	bound, err := bindTools(readOnly)
+	if err != nil {
 		return nil, err
 	}
+	f.addTools(server, bound)
+	if !readOnly {
+		if err := f.addTasks(server, bound["get_job"].rules); err != nil {
+			return nil, err
+		}
+	}
+	// The last ones added are outermost.
 	server.AddReceivingMiddleware(f.recoverPanics, onlyDeclared)
 	return server, nil
 }

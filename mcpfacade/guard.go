@@ -9,10 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/provisiond/provisiond/client"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
-
-const versionHeader = "Mcp-Protocol-Version"
 
 // guard stands before the SDK: it refuses foreign hosts and origins and requests without
 // credentials, and mends a header that proxies double.
@@ -74,17 +72,10 @@ func collapseVersion(h http.Header) {
 	}
 }
 
-// refuse answers like the API does, with a problem document.
+// refuse answers before a request is read as JSON-RPC, and so with the ID null. The code is the one that
+// the API's problems have.
 func refuse(w http.ResponseWriter, status int, code, detail string) {
-	w.Header().Set("Content-Type", "application/problem+json")
-	w.Header().Set("Cache-Control", "no-store")
-	w.WriteHeader(status)
-	writeJSON(w, client.Problem{
-		Type: "about:blank", Title: http.StatusText(status), Status: status, Code: code, Detail: &detail,
+	writeError(w, status, nil, &jsonrpc.Error{
+		Code: jsonrpc.CodeInvalidRequest, Message: detail, Data: json.RawMessage(`{"code":"` + code + `"}`),
 	})
-}
-
-// writeJSON writes a body. Where that fails the client is gone and there is nobody to tell.
-func writeJSON[T any](w http.ResponseWriter, body T) {
-	_ = json.NewEncoder(w).Encode(body) //nolint:errchkjson // See above.
 }

@@ -63,13 +63,27 @@ func startProvision(c *call) (*answer, error) {
 	resp, err := c.api.CreateInstanceWithBody(c.ctx,
 		&client.CreateInstanceParams{IdempotencyKey: optional[string](c.args, "idempotency_key")}, mediaType, payload, c.forward)
 	if string(c.args["validate_only"]) != "true" {
-		return aboutJob(decode[client.Job](resp, err))
+		return c.started(resp, err)
 	}
 	body, preflight, err := decode[client.Preflight](resp, err)
 	if err != nil {
 		return nil, err
 	}
 	return &answer{body: body, nextStep: afterPreflight(preflight)}, nil
+}
+
+// started is the answer of a start. Its questions may be asked at once where the same call again would
+// find the same job, and not make a second one: a host that drops the form loses the job's ID too. Such a
+// repeat then gets the questions as data.
+func (c *call) started(resp *http.Response, err error) (*answer, error) {
+	body, job, err := decode[client.Job](resp, err)
+	found, err := aboutJob(body, job, err)
+	if err != nil {
+		return nil, err
+	}
+	first := resp.StatusCode == http.StatusAccepted && resp.Header.Get("Idempotency-Replayed") != "true"
+	found.mayAsk = first && c.mayElicit() && (c.args.text("name") != "" || c.args.text("idempotency_key") != "")
+	return found, nil
 }
 
 func listInstances(c *call) (*answer, error) {

@@ -13,7 +13,7 @@ func aboutJob(body json.RawMessage, job *client.Job, err error) (*answer, error)
 	if err != nil {
 		return nil, err
 	}
-	return &answer{body: body, nextStep: afterJob(job)}, nil
+	return &answer{body: body, nextStep: afterJob(job), job: job}, nil
 }
 
 // getJob polls: the check comes first and the sleep last. It returns when the job leaves pending or
@@ -27,13 +27,24 @@ func getJob(c *call) (*answer, error) {
 		body, job, err := decode[client.Job](c.api.GetJob(c.ctx, c.args.text("job_id"), &client.GetJobParams{Wait: &seconds}, c.forward))
 		left := time.Until(deadline)
 		if err != nil || job.State != client.JobStatePending || left <= 0 {
-			return aboutJob(body, job, err)
+			found, err := aboutJob(body, job, err)
+			if err != nil {
+				return nil, err
+			}
+			found.mayAsk = c.mayElicit()
+			return found, nil
 		}
 		// The API has waited for less than it was asked: its limit is lower, or it drains.
 		if err := pause(c.ctx, min(pollAfter(job), left)); err != nil {
 			return nil, err
 		}
 	}
+}
+
+// mayElicit is false where the caller wants the questions as data: the way on for a host that declares
+// elicitation and then drops the form.
+func (c *call) mayElicit() bool {
+	return string(c.args["elicit"]) != "false"
 }
 
 // pollAfter is the job's own hint, with a floor against a busy loop.

@@ -32,7 +32,7 @@ func afterQuestions(job *client.Job) string {
 		if q.State != client.Open {
 			continue
 		}
-		if q.Secret || q.AnswerableBy == client.Person {
+		if !forTool(&q) {
 			steps = append(steps, fmt.Sprintf("Question %s is for a person and not for a tool: give the user the link %s", q.ID, q.AnswerURL))
 			continue
 		}

@@ -17,17 +17,17 @@ func TestPanicOfAToolKillsNothing(t *testing.T) {
 	t.Parallel()
 	var log strings.Builder
 	cfg := Config{API: http.NotFoundHandler(), Logger: slog.New(slog.NewTextHandler(&log, nil))}
-	f, err := newFacade(cfg)
+	f, err := newFacade(cfg, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	server, err := f.server("")
+	server, err := f.server("", false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	server.AddTool(&mcp.Tool{Name: "boom", InputSchema: json.RawMessage(`{"type":"object"}`)},
 		func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { panic("canary") })
-	handler, err := f.serve(cfg, server)
+	handler, err := f.serve(cfg, func(*http.Request) *mcp.Server { return server })
 	if err != nil {
 		t.Fatal(err)
 	}

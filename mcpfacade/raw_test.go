@@ -19,6 +19,7 @@ type rpc struct {
 	version string
 	method  string
 	params  string // the object's inside
+	can     string // the client's capabilities; "" is none
 	header  map[string]string
 	body    string // in place of method and params
 	http    string
@@ -29,11 +30,14 @@ type rpc struct {
 func send(t testing.TB, handler http.Handler, q rpc) *httptest.ResponseRecorder {
 	t.Helper()
 	params := q.params
+	if q.can == "" {
+		q.can = "{}"
+	}
 	if q.version == modern {
 		if params != "" {
 			params += ","
 		}
-		params += fmt.Sprintf(`"_meta":{"io.modelcontextprotocol/protocolVersion":%q,"io.modelcontextprotocol/clientCapabilities":{}}`, modern)
+		params += fmt.Sprintf(`"_meta":{"io.modelcontextprotocol/protocolVersion":%q,"io.modelcontextprotocol/clientCapabilities":%s}`, modern, q.can)
 	}
 	body := q.body
 	if body == "" {
@@ -150,13 +154,13 @@ func TestRefusals(t *testing.T) {
 		"public origin":            {with(list, "Origin", "https://mcp.example.com"), 200, `"tools"`},
 		"own origin":               {with(list, "Origin", "http://127.0.0.1"), 200, `"tools"`},
 		"doubled version":          {with(list, "Mcp-Protocol-Version", modern+", "+modern), 200, `"tools"`},
-		"different versions":       {with(list, "Mcp-Protocol-Version", modern+", 2025-11-25"), 400, ""},
+		"different versions":       {with(list, "Mcp-Protocol-Version", modern+", 2025-11-25"), 400, "-320"},
 		"no Mcp-Method":            {with(list, "Mcp-Method", ""), 400, "-32020"},
 		"no version header":        {with(list, "Mcp-Protocol-Version", ""), 400, "-32020"},
 		"no Mcp-Name":              {call, 400, "-32020"},
 		"wrong Mcp-Name":           {with(call, "Mcp-Name", "cancel_job"), 400, "-32020"},
 		"unknown future version":   {with(list, "Mcp-Protocol-Version", "2027-01-01"), 400, "-32"},
-		"unknown old version":      {rpc{version: "2025-01-01", method: "tools/list"}, 400, "protocol version"},
+		"unknown old version":      {rpc{version: "2025-01-01", method: "tools/list"}, 400, "-32022"},
 		"no _meta":                 {rpc{version: modern, method: "tools/list", body: `{"jsonrpc":"2.0","id":7,"method":"tools/list","params":{}}`}, 400, "-32602"},
 		"initialize in the newest": {rpc{version: modern, method: "initialize", params: `"protocolVersion":"2026-07-28","capabilities":{},"clientInfo":{"name":"c","version":"1"}`}, 404, "-32601"},
 		"ping in the newest":       {rpc{version: modern, method: "ping"}, 404, "-32601"},
@@ -170,10 +174,16 @@ func TestRefusals(t *testing.T) {
 		"prompts in a batch":       {rpc{version: "2025-03-26", body: `[{"jsonrpc":"2.0","id":7,"method":"prompts/list"}]`}, 200, "-32601"},
 		"unknown notification":     {rpc{version: "2025-11-25", body: `{"jsonrpc":"2.0","method":"fly"}`}, 202, ""},
 		"unknown tool":             {with(rpc{version: modern, method: "tools/call", params: `"name":"fly","arguments":{}`}, "Mcp-Name", "fly"), 400, "-32602"},
+		"tasks before":             {rpc{version: "2025-11-25", method: "tasks/get", params: `"taskId":"` + jobID + `"`}, 200, "-32601"},
+		"tasks/list":               {rpc{version: modern, method: "tasks/list"}, 404, "-32601"},
+		"batch in a later version": {rpc{version: "2025-11-25", body: `[{"jsonrpc":"2.0","id":7,"method":"ping"}]`}, 400, "-32600"},
+		"unknown in a batch":       {rpc{version: "2025-03-26", body: `[{"jsonrpc":"2.0","id":7,"method":"fly"}]`}, 400, "-32600"},
+		"one media type":           {with(list, "Accept", "application/json"), 400, "-32600"},
+		"encoded Mcp-Name":         {with(call, "Mcp-Name", "=?base64?Z2V0X2pvYg==?="), 200, `"structuredContent"`},
 		"GET":                      {rpc{http: http.MethodGet, body: " "}, 405, ""},
 		"DELETE":                   {rpc{http: http.MethodDelete, body: " "}, 405, ""},
-		"not JSON":                 {rpc{body: `{"jsonrpc":`}, 400, ""},
-		"other content type":       {with(list, "Content-Type", "text/plain"), 415, ""},
+		"not JSON":                 {rpc{body: `{"jsonrpc":`}, 400, "-32700"},
+		"other content type":       {with(list, "Content-Type", "text/plain"), 415, "-32600"},
 		"too large":                {rpc{body: `{"a":"` + strings.Repeat("x", 1<<20) + `"}`}, 413, "body_too_large"},
 	}
 	for name, tt := range tests {
@@ -182,6 +192,11 @@ func TestRefusals(t *testing.T) {
 			got := send(t, handler, tt.ask)
 			if got.Code != tt.status || !strings.Contains(got.Body.String(), tt.text) {
 				t.Errorf("%d %s, want %d with %s", got.Code, got.Body, tt.status, tt.text)
+			}
+			if got.Code >= http.StatusBadRequest {
+				if body := decodeObject(t, got.Body.Bytes()); body["jsonrpc"] != "2.0" || body["error"] == nil {
+					t.Errorf("the error is not in the form of JSON-RPC: %s", got.Body)
+				}
 			}
 			if got.Code == http.StatusUnauthorized && got.Header().Get("WWW-Authenticate") != "Bearer" {
 				t.Error("no WWW-Authenticate")
@@ -223,6 +238,8 @@ func FuzzMCP(f *testing.F) {
 			`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`,
 			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"start_provision","arguments":{"service":"postgres","plan":"small","parameters":{"n":1e999},"answers":{"a":[]}},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`,
 			`{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{}}`,
+			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_job","arguments":{"job_id":"` + jobID + `"},"requestState":"a.b.c","inputResponses":{"` + questionID + `":{"action":"accept","content":{"a":1}}},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{},"url":{}}}}}}`,
+			`{"jsonrpc":"2.0","id":1,"method":"tasks/update","params":{"taskId":"` + jobID + `","inputResponses":{"` + questionID + `":null},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}}}}`,
 			`null`, `[]`, `{}`, `"`,
 		} {
 			f.Add(version, "tools/call", "get_job", body)

@@ -13,6 +13,10 @@ type tool struct {
 	description string
 	annotations mcp.ToolAnnotations
 	serve       toolFunc
+	// asks tells that the tool may put a job's questions to the caller's user.
+	asks bool
+	// isTask tells that the tool's job may be a task of the caller.
+	isTask bool
 }
 
 // The kinds of tools. Only a start reaches out into the open world: it makes something new there.
@@ -31,15 +35,16 @@ var tools = []tool{
 			"Use it first, to choose service and plan for start_provision.",
 	},
 	{
-		name: "start_provision", title: "Start to provision", annotations: starts, serve: startProvision,
+		name: "start_provision", title: "Start to provision", annotations: starts, serve: startProvision, asks: true, isTask: true,
 		description: "Starts to provision a service instance and returns a job at once; the work is not done then. Next, call get_job. " +
-			"Give a name: the same start with the same name again returns the first job and makes nothing twice. " +
+			"Give a name: the same start with the same name again, such as after a lost call, returns the first job and makes nothing twice. " +
 			"validate_only makes nothing and tells the price and the questions. May cost money: ask the user first.",
 	},
 	{
-		name: "get_job", title: "Get or await a job", annotations: reads, serve: getJob,
+		name: "get_job", title: "Get or await a job", annotations: reads, serve: getJob, asks: true,
 		description: "Tells how a job stands. With wait_seconds 20 it returns as soon as the job is done or asks something, so no " +
-			"sleep between calls is needed. Call it again while state is pending; then do what next_step says.",
+			"sleep between calls is needed. Call it again while state is pending; then do what next_step says. Where the host can show " +
+			"forms, the user is asked at once; if such a call is lost or declined by the host, call again with elicit false and use answer_question.",
 	},
 	{
 		name: "answer_question", title: "Answer a question", annotations: removes, serve: answerQuestion,
@@ -64,7 +69,7 @@ var tools = []tool{
 		description: "Shows one instance: its state, where it is reached (no credentials) and its last job.",
 	},
 	{
-		name: "deprovision_instance", title: "Delete an instance", annotations: removes, serve: deprovisionInstance,
+		name: "deprovision_instance", title: "Delete an instance", annotations: removes, serve: deprovisionInstance, isTask: true,
 		description: "Deletes an instance with all its data, for ever, by a job. Ask the user first. It also stops a provision that runs. " +
 			"Next, call get_job.",
 	},
@@ -75,29 +80,49 @@ var tools = []tool{
 	},
 }
 
-// addTools registers all tools; the SDK lists them by name.
-func (f *facade) addTools(server *mcp.Server) error {
+// boundTool is a tool with the schemas under which it is offered.
+type boundTool struct {
+	tool
+	schemas toolSchemas
+	rules   *inputRules
+}
+
+// bindTools gives all tools by name; with readOnly those that read, which then ask nothing, since an
+// answer is no reading.
+func bindTools(readOnly bool) (map[string]*boundTool, error) {
 	schemas, err := loadSchemas()
 	if err != nil {
-		return err
+		return nil, err
 	}
+	bound := make(map[string]*boundTool, len(tools))
 	for _, t := range tools {
+		if readOnly && !t.annotations.ReadOnlyHint {
+			continue
+		}
+		t.asks = t.asks && !readOnly
 		s, ok := schemas[t.name]
 		if !ok {
-			return fmt.Errorf("mcpfacade: schemas.gen.json lacks %s", t.name)
+			return nil, fmt.Errorf("mcpfacade: schemas.gen.json lacks %s", t.name)
 		}
 		rules, err := parseRules(s.Input)
 		if err != nil {
-			return fmt.Errorf("mcpfacade: schema of %s: %w", t.name, err)
+			return nil, fmt.Errorf("mcpfacade: schema of %s: %w", t.name, err)
 		}
+		bound[t.name] = &boundTool{tool: t, schemas: s, rules: rules}
+	}
+	return bound, nil
+}
+
+// addTools registers tools; the SDK lists them by name.
+func (f *facade) addTools(server *mcp.Server, bound map[string]*boundTool) {
+	for _, t := range bound {
 		server.AddTool(&mcp.Tool{
 			Name:         t.name,
 			Title:        t.title,
 			Description:  t.description,
 			Annotations:  &t.annotations,
-			InputSchema:  s.Input,
-			OutputSchema: s.Output,
-		}, f.handler(rules, t.serve))
+			InputSchema:  t.schemas.Input,
+			OutputSchema: t.schemas.Output,
+		}, f.handler(t))
 	}
-	return nil
 }

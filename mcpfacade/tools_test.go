@@ -67,8 +67,9 @@ func TestEveryArgumentReachesTheAPI(t *testing.T) {
 			"service": `"service":"postgres"`, "plan": `"plan":"small"`, "name": `"name":"orders"`,
 			"parameters": `"parameters":{"n":12345678901234567890}`, "answers": `"answers":{"region":"eu"}`, "on_question": `"on_question":"fail"`,
 			"labels": `"labels":{"a":"b"}`, "bind": `"bind":false`, "validate_only": `"validate_only":false`, "idempotency_key": "POST /v1/instances k1 ",
+			"elicit": "", // Of the facade alone.
 		}},
-		"get_job": {reaches: map[string]string{"job_id": "/v1/jobs/" + jobID, "wait_seconds": "wait=7"}},
+		"get_job": {reaches: map[string]string{"job_id": "/v1/jobs/" + jobID, "wait_seconds": "wait=7", "elicit": ""}},
 		"answer_question": {reaches: map[string]string{
 			"job_id": "POST /v1/jobs/" + jobID, "question_id": "/questions/" + questionID + "/answer", "action": `"action":"accept"`, "content": `"content":{"region":"eu"}`,
 		}},
@@ -88,7 +89,7 @@ func TestEveryArgumentReachesTheAPI(t *testing.T) {
 		"limit": 7, "cursor": "c1", "service": "postgres", "plan": "small", "name": "orders", "parameters": json.RawMessage(`{"n":12345678901234567890}`),
 		"answers": map[string]any{"region": "eu"}, "on_question": "fail", "labels": map[string]any{"a": "b"}, "bind": false, "validate_only": false,
 		"idempotency_key": "k1", "job_id": jobID, "wait_seconds": 7, "question_id": questionID, "action": "accept", "content": map[string]any{"region": "eu"},
-		"state": "failed", "operation": "provision", "instance_id": instanceID, "label": []string{"a=b", "c=d"}, "binding_id": bindingID,
+		"state": "failed", "operation": "provision", "instance_id": instanceID, "label": []string{"a=b", "c=d"}, "binding_id": bindingID, "elicit": false,
 	}
 	tools, err := connect(t, newFacade(t, newRecorder())).ListTools(t.Context(), nil)
 	if err != nil {

@@ -82,6 +82,9 @@ func (d *document) output(t tool) (schema, error) {
 
 // argument finds the schema of an argument and whether the operation requires it.
 func (d *document) argument(a arg) (schema, bool, error) {
+	if a.operation == "" {
+		return a.set, false, nil
+	}
 	raw, must, err := d.find(a.operation, a.from)
 	if err != nil {
 		return nil, false, err

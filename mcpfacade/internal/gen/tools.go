@@ -21,9 +21,15 @@ type arg struct {
 	optional bool
 	// note is added to the description: what is only so in the tool.
 	note string
-	// set overrides keywords of the schema.
+	// set overrides keywords of the schema. It is all of the schema where there is no operation.
 	set schema
 }
+
+// elicit is an argument of the tool alone.
+var elicit = arg{name: "elicit", optional: true, set: schema{
+	"type": "boolean", "default": true,
+	"description": "false: return questions as data, also where the host shows forms. Use it after a call that the host lost.",
+}}
 
 // notes tell a model where it finds an argument or what the tool makes of it.
 var notes = map[string]string{
@@ -67,7 +73,7 @@ var tools = []tool{
 		name: "start_provision",
 		args: append(args("createInstance", "service", "plan", "name", "parameters", "answers", "on_question",
 			"labels", "bind", "validate_only"),
-			arg{name: "idempotency_key", operation: "createInstance", from: "Idempotency-Key"}),
+			arg{name: "idempotency_key", operation: "createInstance", from: "Idempotency-Key"}, elicit),
 		output: []string{"Job", "Preflight"},
 	},
 	{
@@ -75,7 +81,7 @@ var tools = []tool{
 		args: append(args("getJob", "job_id"), arg{
 			name: "wait_seconds", operation: "getJob", from: "wait",
 			set: schema{"maximum": 20, "default": 0, "description": "Seconds to wait at most, while the job is pending."},
-		}),
+		}, elicit),
 		output: []string{"Job"},
 	},
 	{

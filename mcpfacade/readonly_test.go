@@ -1,0 +1,53 @@
+package mcpfacade_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/provisiond/provisiond/mcpfacade"
+)
+
+func TestReadOnly(t *testing.T) {
+	t.Parallel()
+	api := newRecorder()
+	always, err := mcpfacade.New(mcpfacade.Config{API: api, ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	onRequest := newFacade(t, api)
+	for name, handler := range map[string]http.Handler{
+		"always": always,
+		"by query": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			r.URL.RawQuery = "read_only=true"
+			onRequest.ServeHTTP(w, r)
+		}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			list := send(t, handler, rpc{version: modern, method: "tools/list"}).Body.String()
+			if strings.Contains(list, `"readOnlyHint":false`) || strings.Contains(list, "start_provision\"") || !strings.Contains(list, `"get_job"`) {
+				t.Errorf("tools/list: %s", list)
+			}
+			for what, got := range map[string]*httptest.ResponseRecorder{
+				"start_provision": callTool(t, handler, canTasks, "start_provision", `"service":"postgres","plan":"small"`, ""),
+				"cancel_job":      callTool(t, handler, `{}`, "cancel_job", theJob, ""),
+				"tasks/cancel":    taskCall(t, handler, canTasks, "tasks/cancel", ""),
+			} {
+				if got.Code < http.StatusBadRequest || !strings.Contains(got.Body.String(), "-326") {
+					t.Errorf("%s: %d %s", what, got.Code, got.Body)
+				}
+			}
+			// An answer is no reading, so nothing is asked and none is taken.
+			if got := callTool(t, handler, canBoth, "get_job", theJob, retry(t, "x", accepted)); !isPlain(resultOf(t, got)) {
+				t.Errorf("get_job: %s", got.Body)
+			}
+		})
+	}
+	t.Cleanup(func() {
+		if strings.Contains(api.asked(), "POST") {
+			t.Errorf("the API was asked: %s", api.asked())
+		}
+	})
+}

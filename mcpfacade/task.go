@@ -1,0 +1,56 @@
+package mcpfacade
+
+import (
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/provisiond/provisiond/client"
+)
+
+// task is a job as the tasks extension shows it.
+type task struct {
+	mcp.ResultBase
+	ResultType    string    `json:"resultType"`
+	TaskID        string    `json:"taskId"`
+	Status        string    `json:"status"`
+	StatusMessage string    `json:"statusMessage,omitempty"`
+	CreatedAt     time.Time `json:"createdAt"`
+	LastUpdatedAt time.Time `json:"lastUpdatedAt"`
+	// TTLMs is null: a task lives as long as its job, and for weeks after its end.
+	TTLMs          *int64 `json:"ttlMs"`
+	PollIntervalMs int    `json:"pollIntervalMs,omitempty"`
+	// InputRequests is there while input is required, and empty where the caller cannot be asked:
+	// StatusMessage then says how to answer.
+	InputRequests mcp.InputRequestMap `json:"inputRequests,omitzero"`
+	Result        *taskOutcome        `json:"result,omitempty"`
+}
+
+// taskOutcome is what the tool call would have returned, had it waited for the job.
+type taskOutcome struct {
+	ResultType        string        `json:"resultType"`
+	Content           []mcp.Content `json:"content"`
+	StructuredContent any           `json:"structuredContent"`
+	IsError           bool          `json:"isError"`
+}
+
+// taskStatus maps one to one. A failed job is a completed task with an error of the tool: the status
+// "failed" is for errors of the protocol.
+var taskStatus = map[client.JobState]string{
+	client.JobStatePending:       "working",
+	client.JobStateAwaitingInput: "input_required",
+	client.JobStateSucceeded:     "completed",
+	client.JobStateFailed:        "completed",
+	client.JobStateCanceled:      "cancelled",
+}
+
+func newTask(resultType string, job *client.Job) *task {
+	t := &task{
+		ResultType: resultType, TaskID: job.ID, Status: taskStatus[job.State], StatusMessage: afterJob(job),
+		CreatedAt: job.CreatedAt, LastUpdatedAt: job.UpdatedAt, PollIntervalMs: job.PollAfterMs,
+	}
+	if job.State == client.JobStatePending {
+		t.StatusMessage = job.Progress.Message
+	}
+	return t
+}
