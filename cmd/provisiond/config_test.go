@@ -49,6 +49,10 @@ func TestRequiredOptions(t *testing.T) {
 		"keys revoke key_1":   {url},
 		"keyset create":       {keyset},
 		"keyset rotate":       {keyset},
+		"mcp": {
+			"provisiond: --url (PROVISIOND_URL) is required",
+			"provisiond: --key-file (PROVISIOND_KEY_FILE) is required",
+		},
 	} {
 		t.Run(command, func(t *testing.T) {
 			t.Parallel()
