@@ -24,13 +24,11 @@ func (s *server) AnswerQuestion(ctx context.Context, r AnswerQuestionRequestObje
 	}}, err
 }
 
-// answerURL is where a question of a job is answered.
-func (s *server) answerURL(jobID, questionID string) string {
-	return s.publicURL + "/v1/jobs/" + jobID + "/questions/" + questionID + "/answer"
-}
+// answerURL is the page where a person answers a question.
+func (s *server) answerURL(questionID string) string { return s.publicURL + answerPath(questionID) }
 
-// question shows a question of a job.
-func (s *server) question(jobID string, q *jobs.Question) (Question, error) {
+// question shows a question.
+func (s *server) question(q *jobs.Question) (Question, error) {
 	schema, err := objectOf(q.Schema)
 	if err != nil {
 		return Question{}, fmt.Errorf("question %s: %w", q.ID, err)
@@ -39,7 +37,7 @@ func (s *server) question(jobID string, q *jobs.Question) (Question, error) {
 		ID: q.ID, Name: q.Name, Message: q.Message, Schema: schema, Secret: q.Secret,
 		AnswerableBy: AnswerableBy(q.AnswerableBy), OnExpiry: QuestionOnExpiryFail, State: QuestionState(q.State),
 		Price: priceOf(q.Price), AskedAt: q.AskedAt.UTC(), ExpiresAt: q.ExpiresAt.UTC(),
-		AnswerURL: s.answerURL(jobID, q.ID),
+		AnswerURL: s.answerURL(q.ID),
 	}
 	if q.Default != nil {
 		out.OnExpiry, out.Default = QuestionOnExpiryDefault, &q.Default

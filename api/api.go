@@ -28,6 +28,8 @@ type Config struct {
 	// MaxWait bounds how long a poll is held; 25 s. The HTTP server's WriteTimeout must be longer,
 	// and so must the idle timeout of every proxy before it.
 	MaxWait time.Duration
+	// OIDC, where not nil, lets callers in with access tokens, too.
+	OIDC *OIDC
 	// Logger gets one line for each request; slog.Default() if nil.
 	Logger *slog.Logger
 	// MCP, where not nil, is given the finished handler, to call it in-process, and returns what is
@@ -42,7 +44,9 @@ type server struct {
 	maxWait   time.Duration
 	logger    *slog.Logger
 	contract  *contract
+	tokens    *accessTokens // nil where API keys are all
 	services  map[string]Service
+	visits    visits
 }
 
 var _ StrictServerInterface = (*server)(nil)
@@ -58,9 +62,15 @@ func New(c Config) (http.Handler, error) {
 	if err := s.registerDocs(withHead{e}); err != nil {
 		return nil, fmt.Errorf("api: %w", err)
 	}
+	if c.OIDC != nil {
+		s.registerMetadata(e, c.OIDC.Issuer)
+	}
+	if err := s.registerPages(withHead{e}); err != nil {
+		return nil, fmt.Errorf("api: %w", err)
+	}
 	if c.MCP != nil {
-		mcp := s.authenticated(echo.WrapHandler(c.MCP(e)))
-		e.Match([]string{http.MethodPost, http.MethodGet, http.MethodDelete}, "/mcp", mcp)
+		e.Match([]string{http.MethodPost, http.MethodGet, http.MethodDelete}, mcpPath,
+			echo.WrapHandler(c.MCP(e)), s.authenticateMCP)
 	}
 	return e, nil
 }
@@ -86,6 +96,14 @@ func newServer(c Config) (*server, error) {
 		publicURL: strings.TrimRight(c.PublicURL, "/"),
 		maxWait:   cmp.Or(c.MaxWait, 25*time.Second).Truncate(time.Second),
 		logger:    cmp.Or(c.Logger, slog.Default()),
+	}
+	if c.OIDC != nil {
+		if s.tokens, err = newAccessTokens(*c.OIDC, s.publicURL, c.Service); err != nil {
+			return nil, err
+		}
+	}
+	if s.visits, err = newVisits(public); err != nil {
+		return nil, err
 	}
 	if s.contract, err = loadContract(context.Background()); err != nil {
 		return nil, err

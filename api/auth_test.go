@@ -33,22 +33,29 @@ func TestUnauthenticated(t *testing.T) {
 		t.Fatal(err)
 	}
 	var want string
-	for _, tt := range []struct{ name, authorization string }{
-		{"missing", ""},
-		{"empty", "Bearer "},
-		{"other scheme", "Basic " + f.key},
-		{"no scheme", f.key},
-		{"malformed", "Bearer " + canary},
-		{"checksum", "Bearer " + f.key + "x"},
-		{"tab", "Bearer prov_\t"},
-		{"unknown", "Bearer " + unknown},
-		{"revoked", "Bearer " + revoked},
-		{"expired", "Bearer " + expired},
+	for _, tt := range []struct {
+		name, authorization string
+		given               bool // whether there is a token at all
+	}{
+		{"missing", "", false},
+		{"empty", "Bearer ", false},
+		{"other scheme", "Basic " + f.key, false},
+		{"no scheme", f.key, false},
+		{"malformed", "Bearer " + canary, true},
+		{"checksum", "Bearer " + f.key + "x", true},
+		{"tab", "Bearer prov_\t", true},
+		{"unknown", "Bearer " + unknown, true},
+		{"revoked", "Bearer " + revoked, true},
+		{"expired", "Bearer " + expired, true},
 	} {
 		header := map[string]string{"X-Request-Id": "same", "Authorization": tt.authorization}
 		r := f.send(t, request{method: "GET", path: "/v1/jobs", key: "-", header: header})
 		wantProblem(t, r, http.StatusUnauthorized, "unauthenticated")
-		if got := r.Header.Get("WWW-Authenticate"); got != `Bearer realm="provisiond"` {
+		challenge := `Bearer realm="provisiond"`
+		if tt.given {
+			challenge += `, error="invalid_token"`
+		}
+		if got := r.Header.Get("WWW-Authenticate"); got != challenge {
 			t.Errorf("%s: WWW-Authenticate %q", tt.name, got)
 		}
 		if want == "" {

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -17,30 +18,25 @@ func (s *server) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
 		if call.operation == nil || call.operation.scope == "" {
 			return next(c)
 		}
-		caller, err := s.service.Authenticate(c.Request().Context(), bearer(c.Request()))
+		caller, err := s.identify(c.Request().Context(), bearer(c.Request()))
 		if err != nil {
 			return err
 		}
 		call.caller = caller
 		if scope := call.operation.scope; !caller.Can(scope) {
 			call.scope = scope
-			return &jobs.Error{Code: jobs.InsufficientScope, Detail: fmt.Sprintf("The key needs the scope %s.", scope)}
+			return &jobs.Error{Code: jobs.InsufficientScope, Detail: fmt.Sprintf("The key or token needs the scope %s.", scope)}
 		}
 		return next(c)
 	}
 }
 
-// authenticated lets only the holders of a good key through. What they may do with it, each call of the
-// API that the handler makes decides.
-func (s *server) authenticated(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		caller, err := s.service.Authenticate(c.Request().Context(), bearer(c.Request()))
-		if err != nil {
-			return err
-		}
-		callOf(c).caller = caller
-		return next(c)
+// identify finds who an API key or, where there is an issuer, an access token belongs to.
+func (s *server) identify(ctx context.Context, token string) (jobs.Caller, error) {
+	if s.tokens != nil && isJWT(token) {
+		return s.tokens.caller(ctx, token)
 	}
+	return s.service.Authenticate(ctx, token)
 }
 
 // bearer returns the token of the one Authorization header (RFC 6750), or "", which no key is.

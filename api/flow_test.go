@@ -31,9 +31,12 @@ func TestStartAnswerCredentialsDelete(t *testing.T) {
 	if got := r.Header.Get("Retry-After"); got != "2" || job.PollAfterMs != 2000 {
 		t.Errorf("Retry-After %q, poll_after_ms %d", got, job.PollAfterMs)
 	}
-	path := map[string]string{}
+	path, page := map[string]string{}, map[string]string{}
 	for _, q := range job.Questions {
-		path[q.Name] = strings.TrimPrefix(q.AnswerURL, "https://provisiond.example")
+		path[q.Name] = "/v1/jobs/" + job.ID + "/questions/" + q.ID + "/answer"
+		if page[q.Name] = q.AnswerURL; q.AnswerURL != "https://provisiond.example/answer/"+q.ID {
+			t.Errorf("answer_url %q", q.AnswerURL)
+		}
 	}
 
 	token := `{"action":"accept","content":{"token":"` + canary + `"}}`
@@ -41,7 +44,7 @@ func TestStartAnswerCredentialsDelete(t *testing.T) {
 	wantProblem(t, r, http.StatusForbidden, "person_required")
 	var p api.Problem
 	r.json(t, &p)
-	if p.AnswerURL == nil || !strings.HasSuffix(*p.AnswerURL, path["token"]) || *p.JobID != job.ID {
+	if p.AnswerURL == nil || *p.AnswerURL != page["token"] || *p.JobID != job.ID {
 		t.Errorf("got %s", r.text)
 	}
 	r = f.post(t, path["region"], `{"action":"accept","content":{"region":"eu"}}`)

@@ -110,14 +110,18 @@ func newFixture(t testing.TB, d driver) *fixture {
 // handler is the API without a server, for what a client cannot show.
 func (f *fixture) handler(t testing.TB) http.Handler {
 	t.Helper()
-	h, err := api.New(api.Config{
-		Service: f.Service, PublicURL: "https://provisiond.example/", MaxWait: 20 * time.Second,
-		Logger: slog.New(slog.NewJSONHandler(f.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
-	})
+	h, err := api.New(f.config())
 	if err != nil {
 		t.Fatal(err)
 	}
 	return h
+}
+
+func (f *fixture) config() api.Config {
+	return api.Config{
+		Service: f.Service, PublicURL: "https://provisiond.example/", MaxWait: 20 * time.Second,
+		Logger: slog.New(slog.NewJSONHandler(f.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+	}
 }
 
 // call calls a handler in this process.

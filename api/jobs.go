@@ -105,7 +105,7 @@ func (s *server) job(j *jobs.Job) (Job, error) {
 	}
 	for i := range j.Questions {
 		var err error
-		if out.Questions[i], err = s.question(j.ID, &j.Questions[i]); err != nil {
+		if out.Questions[i], err = s.question(&j.Questions[i]); err != nil {
 			return Job{}, err
 		}
 	}

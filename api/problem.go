@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"strconv"
 	"time"
@@ -69,13 +68,8 @@ func (s *server) writeProblem(err error, c echo.Context) {
 	if p.Retryable {
 		h.Set("Retry-After", strconv.Itoa(max(1, seconds(retryAfter))))
 	}
-	switch p.Status {
-	case http.StatusUnauthorized:
-		h.Set("WWW-Authenticate", `Bearer realm="provisiond"`)
-	case http.StatusForbidden:
-		if p.Code == string(jobs.InsufficientScope) {
-			h.Set("WWW-Authenticate", fmt.Sprintf(`Bearer realm="provisiond", error="insufficient_scope", scope=%q`, call.scope))
-		}
+	if code := jobs.Code(p.Code); code == jobs.Unauthenticated || code == jobs.InsufficientScope {
+		h.Set("WWW-Authenticate", s.challenge(c, code))
 	}
 	body, err := json.Marshal(p)
 	if err == nil {
@@ -128,7 +122,7 @@ func (s *server) refusal(e *jobs.Error) Problem {
 		p.Errors = fieldErrors(e.Fields[:min(len(e.Fields), maxFields)])
 	}
 	if e.QuestionID != "" {
-		p.AnswerURL = optional(s.answerURL(e.JobID, e.QuestionID))
+		p.AnswerURL = optional(s.answerURL(e.QuestionID))
 	}
 	return p
 }

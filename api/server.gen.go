@@ -618,7 +618,7 @@ type Progress struct {
 
 // Question defines model for Question.
 type Question struct {
-	// AnswerURL Where the answer is posted. The link alone gives no access.
+	// AnswerURL The page where a person signs in and answers. The link alone gives no access.
 	AnswerURL string `json:"answer_url"`
 
 	// AnswerableBy `person`: an agent's key is refused; give the person the `answer_url`.

@@ -50,6 +50,10 @@ func TestRequiredOptions(t *testing.T) {
 		"keyset create":       {keyset},
 		"keyset rotate":       {keyset},
 		"keyset promote":      {keyset},
+		"mcp": {
+			"provisiond: --url (PROVISIOND_URL) is required",
+			"provisiond: --key-file (PROVISIOND_KEY_FILE) is required",
+		},
 	} {
 		t.Run(command, func(t *testing.T) {
 			t.Parallel()

@@ -16,6 +16,7 @@ func (r *replica) handler() (http.Handler, error) {
 		Service:   r.service,
 		PublicURL: r.publicURL(r.public),
 		MaxWait:   r.MaxWait,
+		OIDC:      r.oidc(),
 		Logger:    r.log,
 		MCP: func(handler http.Handler) http.Handler {
 			var facade http.Handler

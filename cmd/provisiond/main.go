@@ -18,5 +18,5 @@ func main() {
 	// The first signal drains. From then on signals do what they do by default, so a second one
 	// quits at once.
 	context.AfterFunc(ctx, stop)
-	os.Exit(run(ctx, os.Args[1:], os.LookupEnv, os.Stdout, os.Stderr))
+	os.Exit(run(ctx, os.Args[1:], os.LookupEnv, os.Stdin, os.Stdout, os.Stderr))
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -22,7 +23,7 @@ type result struct {
 func runCommand(t *testing.T, vars map[string]string, args ...string) result {
 	t.Helper()
 	var stdout, stderr buffer
-	code := run(t.Context(), args, lookupIn(vars), &stdout, &stderr)
+	code := run(t.Context(), args, lookupIn(vars), strings.NewReader(""), &stdout, &stderr)
 	return result{code, stdout.String(), stderr.String()}
 }
 
@@ -105,9 +106,15 @@ type started struct {
 // start runs provisiond; its context stands for the signal.
 func start(t *testing.T, vars map[string]string, args ...string) *started {
 	t.Helper()
+	return startWith(t, strings.NewReader(""), vars, args...)
+}
+
+// startWith is start with something on standard input.
+func startWith(t *testing.T, stdin io.Reader, vars map[string]string, args ...string) *started {
+	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
 	s := &started{stop: stop, done: make(chan int, 1)}
-	go func() { s.done <- run(ctx, args, lookupIn(vars), &s.stdout, &s.stderr) }()
+	go func() { s.done <- run(ctx, args, lookupIn(vars), stdin, &s.stdout, &s.stderr) }()
 	t.Cleanup(func() { s.end() })
 	return s
 }

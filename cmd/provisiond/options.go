@@ -8,6 +8,8 @@ import (
 // replicaOptions are those of every process that serves or works. The defaults that differ between
 // commands are set where the commands are listed, in cli.
 type replicaOptions struct {
+	oidcOptions
+
 	Listen         string        `default:"127.0.0.1:8080" help:"Address of the API; of the health checks alone for a worker. Port 0 takes a free one."`
 	AdminListen    string        `default:"${admin_listen}" help:"Address of metrics and profiles, without authentication; empty for none."`
 	PublicURL      string        `name:"public-url" placeholder:"URL" help:"Where clients reach the API; http:// and the listen address by default."`
@@ -22,16 +24,22 @@ type replicaOptions struct {
 	Workers        int           `default:"100" min:"1" help:"How many jobs of each driver to run at once."`
 }
 
-func (o replicaOptions) check(_ lookup, found *problems) {
+func (o replicaOptions) check(env lookup, found *problems) {
 	if o.Listen == "" {
 		found.add("listen", "is required")
 	}
 	if o.Sweep > o.Lease {
 		found.add("sweep", "must not be longer than --lease")
 	}
-	if u, err := url.Parse(o.PublicURL); o.PublicURL != "" && (err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https")) {
+	if o.PublicURL != "" && !isHTTP(o.PublicURL) {
 		found.add("public-url", "must be an http or https URL")
 	}
+	o.oidcOptions.check(env, found)
+}
+
+func isHTTP(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https")
 }
 
 // startupOptions say how long to wait for what may start at the same time.

@@ -47,12 +47,14 @@ type cli struct {
 		Rotate  keysetRotateCmd  `cmd:"" help:"Add a new key to the keyset file. It decrypts, but does not encrypt until keyset promote."`
 		Promote keysetPromoteCmd `cmd:"" help:"Encrypt with the newest key of the keyset file from now on, once every replica has it."`
 	} `cmd:"" help:"Manage the encryption keyset."`
+	MCP     mcpCmd     `cmd:"" name:"mcp" help:"Serve the MCP tools of a remote provisiond over standard input and output."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 }
 
 // process is what a command has of the outside world.
 type process struct {
 	env            lookup
+	stdin          io.Reader
 	stdout, stderr io.Writer
 	log            *slog.Logger
 }
@@ -69,7 +71,7 @@ type checker interface {
 
 // run is the program. It reads variables only from env and writes nowhere else than it is told, so
 // that tests can run many at once.
-func run(ctx context.Context, args []string, env lookup, stdout, stderr io.Writer) int {
+func run(ctx context.Context, args []string, env lookup, stdin io.Reader, stdout, stderr io.Writer) int {
 	var c cli
 	found := &problems{}
 	selected, err := parse(&c, args, env, found, stdout, stderr)
@@ -87,7 +89,7 @@ func run(ctx context.Context, args []string, env lookup, stdout, stderr io.Write
 	if err != nil || found.any() {
 		return exitConfig
 	}
-	p := &process{env: env, stdout: stdout, stderr: stderr, log: c.logger(stderr)}
+	p := &process{env: env, stdin: stdin, stdout: stdout, stderr: stderr, log: c.logger(stderr)}
 	if err := selected.run(ctx, p); err != nil {
 		if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 			err = errors.New("a signal ended it before it was done")
