@@ -342,7 +342,7 @@ type Credentials struct {
 
 // Event defines model for Event.
 type Event struct {
-	// Actor A key's ID, `worker` or `sweeper`.
+	// Actor A key's ID, `oidc:` and a hash for a token, `worker` or `sweeper`.
 	Actor string                 `json:"actor"`
 	At    time.Time              `json:"at"`
 	Data  map[string]interface{} `json:"data"`
