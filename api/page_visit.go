@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -127,7 +128,7 @@ func (s *server) signIn(c echo.Context) error {
 		return err
 	}
 	back := localPath(form.Get("return"))
-	caller, text, err := s.service.SignIn(c.Request().Context(), form.Get("key"))
+	caller, text, err := s.service.SignIn(c.Request().Context(), strings.TrimSpace(form.Get("key")))
 	refuse := func(status int, detail string) error {
 		return show(c, status, pages.Page{Title: "Error: Sign in", Body: pages.SignIn{Return: back, Error: detail}})
 	}

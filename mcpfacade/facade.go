@@ -87,13 +87,17 @@ func New(cfg Config) (http.Handler, error) {
 	})
 }
 
+// quiet takes what the SDK logs: three lines a request, and a client's mistakes as errors. The API writes one
+// line for each call, and what is our fault is logged here.
+var quiet = slog.New(slog.DiscardHandler)
+
 // serve puts the servers behind HTTP and the guard.
 func (f *facade) serve(cfg Config, choose func(*http.Request) *mcp.Server) (http.Handler, error) {
 	streamable := mcp.NewStreamableHTTPHandler(choose,
 		&mcp.StreamableHTTPOptions{
 			Stateless:    true,
 			JSONResponse: true,
-			Logger:       f.log,
+			Logger:       quiet,
 			// The SDK knows no public hosts, so behind a proxy on loopback it would refuse every
 			// call. guard does the check.
 			DisableLocalhostProtection:   true,
@@ -155,7 +159,7 @@ func (f *facade) server(version string, readOnly bool) (*mcp.Server, error) {
 		&mcp.Implementation{Name: "provisiond", Title: "provisiond", Version: version},
 		&mcp.ServerOptions{
 			Instructions:              instructions,
-			Logger:                    f.log,
+			Logger:                    quiet,
 			Capabilities:              capabilities,
 			SupportedProtocolVersions: versions,
 			SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) {

@@ -145,16 +145,21 @@ func (c *call) bindingID() (string, error) {
 	if err != nil {
 		return "", err
 	}
+	pending := false
 	for _, binding := range list.Items {
 		if binding.State == client.BindingStateActive {
 			return binding.ID, nil
 		}
+		pending = pending || binding.State == client.BindingStatePending
 	}
-	return "", notReady()
+	return "", noCredentials(pending)
 }
 
-// notReady is what the API says of a binding that has no credentials yet.
-func notReady() error {
-	detail := "The instance has no active binding."
-	return &client.ProblemError{Problem: &client.Problem{Status: http.StatusConflict, Code: "not_ready", Detail: &detail}}
+// noCredentials is what the API says of a binding that has no credentials yet, or never will.
+func noCredentials(pending bool) error {
+	code, detail := "binding_deleted", "The instance has no credentials: it is deleted, it failed, or it was made with bind false."
+	if pending {
+		code, detail = "not_ready", "The credentials are not made yet."
+	}
+	return &client.ProblemError{Problem: &client.Problem{Status: http.StatusConflict, Code: code, Detail: &detail, Retryable: pending}}
 }

@@ -118,7 +118,7 @@ func afterProblem(p *client.ProblemError) string {
 	case "quote_changed":
 		return "The price has changed. Call get_job, tell the user the new price and ask again."
 	case "binding_deleted":
-		return "The credentials are gone for good. Call list_instances to see what there is."
+		return "There are no credentials, and waiting does not help. Call get_instance or list_instances to see what there is."
 	case "not_ready":
 		return "It is not ready yet. Call get_job with wait_seconds, then call this again."
 	case "idempotency_key_reused":

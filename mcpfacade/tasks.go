@@ -166,15 +166,10 @@ var unknownTask = &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "unkn
 
 // tasksRequired tells a client that did not declare the extension in this request.
 func tasksRequired() error {
-	var data mcp.MissingRequiredClientCapabilityData
-	data.RequiredCapabilities = &mcp.ClientCapabilities{}
-	data.RequiredCapabilities.AddExtension(tasksExtension, nil)
-	encoded, err := json.Marshal(data)
-	if err != nil {
-		return err
-	}
 	return &jsonrpc.Error{
-		Code: mcp.CodeMissingRequiredClientCapabilities, Data: encoded,
+		Code: mcp.CodeMissingRequiredClientCapabilities,
+		// By hand: the SDK's type would ask for roots too.
+		Data:    json.RawMessage(`{"requiredCapabilities":{"extensions":{"` + tasksExtension + `":{}}}}`),
 		Message: "the client must declare the extension " + tasksExtension,
 	}
 }

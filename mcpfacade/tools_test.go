@@ -188,7 +188,8 @@ func TestNextSteps(t *testing.T) {
 			body: problemBody(422, "invalid_request", `,"errors":[{"pointer":"/plan","detail":"d"}]`), isError: true, want: []string{"errors"},
 		},
 		{name: "unknown", tool: "get_instance", args: map[string]any{"instance_id": "inst_01h455vb4pex5vsknk084sn02z"}, isError: true, want: []string{"list_instances"}},
-		{name: "no binding", tool: "get_credentials", args: map[string]any{"instance_id": instanceID}, route: "GET /v1/instances/" + instanceID + "/bindings", status: 200, body: `{"items":[]}`, isError: true, want: []string{"not ready"}},
+		{name: "no binding", tool: "get_credentials", args: map[string]any{"instance_id": instanceID}, route: "GET /v1/instances/" + instanceID + "/bindings", status: 200, body: `{"items":[]}`, isError: true, want: []string{"waiting does not help"}},
+		{name: "pending binding", tool: "get_credentials", args: map[string]any{"instance_id": instanceID}, route: "GET /v1/instances/" + instanceID + "/bindings", status: 200, body: `{"items":[{"id":"bind_01h455vb4pex5vsknk084sn02q","instance_id":"inst_01h455vb4pex5vsknk084sn02q","state":"pending","created_at":"2026-01-01T00:00:00Z"}]}`, isError: true, want: []string{"not ready"}},
 		{name: "not JSON", tool: "get_instance", args: map[string]any{"instance_id": instanceID}, route: "GET /v1/instances/" + instanceID, status: 200, body: "<html>", isError: true, want: []string{"code"}},
 	}
 	for _, tt := range tests {

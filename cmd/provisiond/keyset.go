@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -77,6 +79,9 @@ func (o keysetOption) replace(change func([]byte) ([]byte, error)) error {
 	keyset, err := change(old)
 	if err != nil {
 		return err
+	}
+	if bytes.Equal(old, keyset) {
+		return errors.New("the newest key encrypts already: there is nothing to promote")
 	}
 	file, err := os.CreateTemp(filepath.Dir(o.KeysetFile), ".keyset-*") // of mode 0600
 	if err != nil {
