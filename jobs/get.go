@@ -13,14 +13,16 @@ import (
 // workerSeen is how old a worker's last sign of life may be for it to count as alive.
 const workerSeen = "30 seconds"
 
+// workerAlive tells whether a live worker has the job's driver.
+const workerAlive = `EXISTS (
+	SELECT 1 FROM worker w WHERE driver = ANY (w.drivers) AND w.seen_at > clock_timestamp() - interval '` + workerSeen + `')`
+
 // jobSelect is the job as its tenant sees it: one SELECT, whatever is asked.
 const jobSelect = `
 	SELECT j.id, j.operation, j.service, j.plan, j.driver, j.instance_id, coalesce(j.binding_id, ''),
 	       j.state, coalesce(j.phase, ''), coalesce(j.ending, ''), j.cancel_requested, j.progress, j.error, j.leftovers, j.version,
 	       j.created_at, j.updated_at, j.finished_at, j.deadline_at, clock_timestamp(), j.waits_for IS NOT NULL,
-	       CASE WHEN j.phase = 'queued' THEN EXISTS (
-	           SELECT 1 FROM worker w WHERE j.driver = ANY (w.drivers)
-	           AND w.seen_at > clock_timestamp() - interval '` + workerSeen + `') ELSE true END,
+	       CASE WHEN j.phase = 'queued' THEN ` + workerAlive + ` ELSE true END,
 	       (SELECT coalesce(json_agg(json_build_object(
 	               'id', q.id, 'name', q.name, 'message', q.message, 'schema', q.schema, 'secret', q.secret,
 	               'answerable_by', q.answerable_by, 'default', q.default_answer, 'price', q.quote -> 'price', 'state', q.state,

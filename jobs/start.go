@@ -143,8 +143,16 @@ func (s *Service) insertStart(ctx context.Context, w *write, c Caller, r StartRe
 		}
 	}
 	w.events = nil
-	batch.Queue(jobSelect+`WHERE j.tenant_id = $1 AND j.id = $2`, c.TenantID, j.ID)
-	return runStart(ctx, w, batch)
+	if len(questions) > 0 {
+		batch.Queue(jobSelect+`WHERE j.tenant_id = $1 AND j.id = $2`, c.TenantID, j.ID).QueryRow(func(row pgx.Row) (err error) {
+			j.Job, err = scanJob(row)
+			return err
+		})
+	}
+	if err := w.tx.SendBatch(ctx, batch).Close(); err != nil {
+		return Job{}, fmt.Errorf("insert start: %w", err)
+	}
+	return j.Job, nil
 }
 
 // decideStart settles whether the new job runs, asks or fails.
@@ -267,26 +275,18 @@ func (s *Service) queueJob(batch *pgx.Batch, j *jobRow, c Caller, labels map[str
 		                 due_at, deadline_at, work_left, on_question, answers, progress, error, labels, created_by, by_person, finished_at)
 		VALUES ($1, $2, $3, nullif($4, ''), $5, $6, $7, $8, $9, nullif($10, ''),
 		        CASE WHEN $9 <> 'failed' THEN clock_timestamp() + $11::interval END, clock_timestamp() + $12::interval, $13,
-		        $14, $15, $16, $17, $18, $19, $20, CASE WHEN $9 = 'failed' THEN clock_timestamp() END)`,
+		        $14, $15, $16, $17, $18, $19, $20, CASE WHEN $9 = 'failed' THEN clock_timestamp() END)
+		RETURNING version, created_at, updated_at, deadline_at, clock_timestamp(), `+workerAlive,
 		j.ID, j.tenantID, j.InstanceID, j.BindingID, j.Operation, j.Service, j.Plan, j.driver, j.State, j.phase,
-		due, deadline, workLeft, onQuestion, answers, progress, jobErr, labelText, c.KeyID, c.isPerson())
+		due, deadline, workLeft, onQuestion, answers, progress, jobErr, labelText, c.KeyID, c.isPerson(),
+	).QueryRow(func(row pgx.Row) error { // enough for a job without questions: reading it again would cost as much as writing it
+		var worker bool
+		err := row.Scan(&j.Version, &j.CreatedAt, &j.UpdatedAt, &j.DeadlineAt, &j.Now, &worker)
+		j.Phase, j.Questions = j.phase, []Question{}
+		j.show("", false, j.driver, false, worker)
+		return err
+	})
 	return nil
-}
-
-// runStart sends the batch, whose last statement reads the job.
-func runStart(ctx context.Context, w *write, batch *pgx.Batch) (Job, error) {
-	results := w.tx.SendBatch(ctx, batch)
-	defer func() { _ = results.Close() }() // an error of it has shown before
-	for range batch.Len() - 1 {
-		if _, err := results.Exec(); err != nil {
-			return Job{}, fmt.Errorf("insert start: %w", err)
-		}
-	}
-	j, err := scanJob(results.QueryRow())
-	if err != nil {
-		return Job{}, fmt.Errorf("insert start: %w", err)
-	}
-	return j, nil
 }
 
 func (s *Service) deadlineOf(p *catalog.Plan) time.Duration {
