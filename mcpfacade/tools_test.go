@@ -348,3 +348,19 @@ func TestCanceledCall(t *testing.T) {
 		t.Error("no error")
 	}
 }
+
+// A list without filters sends none: an empty one would be one that the API refuses.
+func TestListsWithoutArgumentsSendNoFilter(t *testing.T) {
+	t.Parallel()
+	for _, tool := range []string{"list_jobs", "list_instances"} {
+		api := newRecorder()
+		if _, isError := use(t, connect(t, newFacade(t, api)), tool, nil); isError {
+			t.Errorf("%s failed", tool)
+		}
+		for _, request := range api.requests {
+			if strings.Contains(request, "label") {
+				t.Errorf("%s sent %s", tool, request)
+			}
+		}
+	}
+}
