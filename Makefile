@@ -8,7 +8,7 @@ LICENSES = Apache-2.0,BSD-2-Clause,BSD-3-Clause,ISC,MIT,MPL-2.0
 FUZZTIME = 60s
 
 .DEFAULT_GOAL = help
-.PHONY: help run build test cover lint generate verify licenses e2e chaos bench bench-smoke fuzz
+.PHONY: help run build test cover lint generate verify licenses e2e interop chaos bench bench-smoke fuzz
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -50,6 +50,10 @@ licenses: ## check the licences of the dependencies
 
 e2e: ## run the end-to-end tests against real processes; E2E_LONG=1 repeats chaos for long
 	go test -race -count=1 -timeout 60m ./e2e/...
+
+interop: ## run the tests that need Node.js, nginx and Chromium
+	npm ci --prefix e2e/node
+	go test -race -count=1 -timeout 30m -tags interop -run '^TestInterop' ./e2e/... ./mcpfacade/...
 
 chaos: ## run the end-to-end tests in their long form
 	E2E_LONG=1 go test -race -count=1 -timeout 120m -v ./e2e/...
