@@ -85,6 +85,11 @@ func TestStartAnswerCredentialsDelete(t *testing.T) {
 	r = f.send(t, request{method: "DELETE", path: "/v1/instances/" + job.InstanceID})
 	wantStatus(t, r, http.StatusAccepted)
 	r.json(t, &job)
+	confirmation := job.Questions[0]
+	yes := `{"action":"accept","content":{"confirm":true}}`
+	answer := "/v1/jobs/" + job.ID + "/questions/" + confirmation.ID + "/answer"
+	wantProblem(t, f.send(t, request{method: "POST", path: answer, body: yes}), http.StatusForbidden, "person_required")
+	wantStatus(t, f.send(t, request{method: "POST", path: answer, key: person, body: yes}), http.StatusOK)
 	r = f.get(t, "/v1/jobs/"+job.ID+"?wait=20")
 	r.json(t, &job)
 	if job.State != api.JobStateSucceeded || job.Operation != api.Deprovision {

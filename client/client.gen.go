@@ -1041,7 +1041,10 @@ type ClientInterface interface {
 	// DeleteInstance Start to deprovision an instance
 	//
 	// Works from every state. While a provision runs it cancels that job first, then deprovisions.
-	// Deletes the data. Needs scope `instances:write`.
+	// Deletes the data. Where an agent's key asks for the end of an active instance, the job first awaits
+	// a person's answer to the question `confirm_destroy`, unless the plan has `confirm_destroy: false`;
+	// the instance works on until then, and for ever if the answer is no. The same call with another kind
+	// of key confirms it. Needs scope `instances:write`.
 	//
 	// Corresponds with DELETE /v1/instances/{instance_id} (the `DeleteInstance` operationId).
 	DeleteInstance(ctx context.Context, instanceID InstanceID, params *DeleteInstanceParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -1267,7 +1270,10 @@ func (c *Client) CreateInstance(ctx context.Context, params *CreateInstanceParam
 // DeleteInstance Start to deprovision an instance
 //
 // Works from every state. While a provision runs it cancels that job first, then deprovisions.
-// Deletes the data. Needs scope `instances:write`.
+// Deletes the data. Where an agent's key asks for the end of an active instance, the job first awaits
+// a person's answer to the question `confirm_destroy`, unless the plan has `confirm_destroy: false`;
+// the instance works on until then, and for ever if the answer is no. The same call with another kind
+// of key confirms it. Needs scope `instances:write`.
 //
 // Corresponds with DELETE /v1/instances/{instance_id} (the `DeleteInstance` operationId).
 func (c *Client) DeleteInstance(ctx context.Context, instanceID InstanceID, params *DeleteInstanceParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2567,7 +2573,10 @@ type ClientWithResponsesInterface interface {
 	// DeleteInstanceWithResponse Start to deprovision an instance
 	//
 	// Works from every state. While a provision runs it cancels that job first, then deprovisions.
-	// Deletes the data. Needs scope `instances:write`.
+	// Deletes the data. Where an agent's key asks for the end of an active instance, the job first awaits
+	// a person's answer to the question `confirm_destroy`, unless the plan has `confirm_destroy: false`;
+	// the instance works on until then, and for ever if the answer is no. The same call with another kind
+	// of key confirms it. Needs scope `instances:write`.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -3680,7 +3689,10 @@ func (c *ClientWithResponses) CreateInstanceWithResponse(ctx context.Context, pa
 // DeleteInstanceWithResponse Start to deprovision an instance
 //
 // Works from every state. While a provision runs it cancels that job first, then deprovisions.
-// Deletes the data. Needs scope `instances:write`.
+// Deletes the data. Where an agent's key asks for the end of an active instance, the job first awaits
+// a person's answer to the question `confirm_destroy`, unless the plan has `confirm_destroy: false`;
+// the instance works on until then, and for ever if the answer is no. The same call with another kind
+// of key confirms it. Needs scope `instances:write`.
 //
 // Returns a wrapper object for the known response body format(s).
 //

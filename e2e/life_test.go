@@ -22,6 +22,7 @@ func TestWholeLifeWithEachRequestOnAnotherReplica(t *testing.T) {
 	c.mustHaveOne(t, "postgres", job.InstanceID)
 
 	deleted := deprovision(t, sdk, job.InstanceID)
+	c.confirmDeletion(t, &deleted.Job)
 	waitJob(t, sdk, deleted.JobID, client.JobStateSucceeded)
 	c.mustHaveNone(t, "postgres", job.InstanceID)
 	if state := getInstance(t, sdk, job.InstanceID).State; state != client.InstanceStateDeleted {

@@ -112,3 +112,9 @@ func getInstance(t *testing.T, sdk *client.SDK, id string) *client.Instance {
 	}
 	return resp.JSON200
 }
+
+// confirmDeletion says yes as a person to what an agent wants to delete.
+func (c *cluster) confirmDeletion(t *testing.T, job *client.Job) {
+	t.Helper()
+	answer(t, newSDK(t, c.balancer.URL, c.person), job, "confirm_destroy", object{"confirm": true})
+}

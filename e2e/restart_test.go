@@ -70,7 +70,9 @@ func TestRemovedPlanStartsNothingAndItsInstancesLiveOn(t *testing.T) {
 	if uri := credentials(t, sdk, old)["uri"]; !strings.HasPrefix(uri, "sandbox://") {
 		t.Error("the credentials of a removed plan are gone")
 	}
-	waitJob(t, sdk, deprovision(t, sdk, old.InstanceID).JobID, client.JobStateSucceeded)
+	deleted := deprovision(t, sdk, old.InstanceID)
+	c.confirmDeletion(t, &deleted.Job) // nobody can say any more that its plan does without
+	waitJob(t, sdk, deleted.JobID, client.JobStateSucceeded)
 	c.mustHaveNone(t, "sandbox", old.InstanceID)
 }
 

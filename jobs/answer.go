@@ -70,10 +70,10 @@ func (s *Service) answer(ctx context.Context, w *write, c Caller, j *jobRow, r A
 	if errs := checkContent(q, a.Content); len(errs) > 0 {
 		return invalidContent(errs)
 	}
+	if (q.origin == originCost || q.origin == originDestroy) && !confirmed(a.Content) {
+		return s.declineJob(ctx, w, c, j, q, a)
+	}
 	if q.origin == originCost {
-		if !confirmed(a.Content) {
-			return s.declineJob(ctx, w, c, j, q, a)
-		}
 		if plan := s.planOf(j); quoteOutdated(q, plan) {
 			return &Error{Code: QuoteChanged, JobID: j.ID, Detail: "The price or the plan has changed since the question was asked; the job asks again."}
 		}
@@ -150,6 +150,11 @@ func (s *Service) acceptAnswer(ctx context.Context, w *write, c Caller, j *jobRo
 	w.event(j, c.KeyID, "question.answered", map[string]any{"question_id": q.id, "name": q.question.Name})
 	if q.origin == originParameter {
 		if err := s.setParameters(ctx, w, j, q, a.Content); err != nil {
+			return err
+		}
+	}
+	if q.origin == originDestroy {
+		if err := beginDestroy(ctx, w, j.InstanceID); err != nil {
 			return err
 		}
 	}

@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -11,7 +10,8 @@ import (
 
 // Delete starts to deprovision an instance, from any state. A provision that still runs is canceled
 // first, and the new job begins at its end. When the instance is gone, or is being deleted already,
-// the result is the job that did or does it.
+// the result is the job that did or does it. Where an agent asks for the end of an active instance, a
+// person must confirm it, unless the plan says otherwise; a call by another kind of key confirms too.
 //
 // Errors: NotFound, IdempotencyKeyReused, IdempotencyInProgress.
 func (s *Service) Delete(ctx context.Context, c Caller, instanceID, idempotencyKey string) (Result, error) {
@@ -42,6 +42,9 @@ func (s *Service) delete(ctx context.Context, w *write, c Caller, instanceID str
 		job, err := getJob(ctx, w.tx, c.TenantID, in.jobID)
 		return Result{Job: job, Existing: true}, err
 	case live != nil && live.Operation == OpDeprovision:
+		if err := s.confirmDestroy(ctx, w, c, live); err != nil {
+			return Result{}, err
+		}
 		job, err := getJob(ctx, w.tx, c.TenantID, live.ID)
 		return Result{Job: job, Existing: true}, err
 	case live == nil && in.state == InstanceProvisioning:
@@ -76,16 +79,16 @@ func lockLive(ctx context.Context, tx pgx.Tx, tenantID, instanceID string) (*job
 
 // instanceRow is what Delete needs of an instance.
 type instanceRow struct {
-	id, service, plan, driver, jobID string
-	state                            InstanceState
-	labels                           []byte
+	id, name, service, plan, driver, jobID string
+	state                                  InstanceState
+	labels                                 []byte
 }
 
 func lockInstance(ctx context.Context, tx pgx.Tx, tenantID, instanceID string) (*instanceRow, error) {
 	in := &instanceRow{id: instanceID}
 	err := tx.QueryRow(ctx, `
-		SELECT service, plan, driver, job_id, state, labels FROM instance WHERE tenant_id = $1 AND id = $2 FOR UPDATE`,
-		tenantID, instanceID).Scan(&in.service, &in.plan, &in.driver, &in.jobID, &in.state, &in.labels)
+		SELECT coalesce(name, ''), service, plan, driver, job_id, state, labels FROM instance WHERE tenant_id = $1 AND id = $2 FOR UPDATE`,
+		tenantID, instanceID).Scan(&in.name, &in.service, &in.plan, &in.driver, &in.jobID, &in.state, &in.labels)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, &Error{Code: NotFound, Detail: "there is no such instance"}
 	}
@@ -101,39 +104,41 @@ func (s *Service) insertDeprovision(ctx context.Context, w *write, c Caller, in 
 	j := &jobRow{tenantID: c.TenantID, driver: in.driver, epoch: 1, phase: Queued}
 	j.Job = Job{ID: newID("job"), Operation: OpDeprovision, Service: in.service, Plan: in.plan, InstanceID: in.id, State: Pending}
 	j.Progress = Progress{Step: "queued", Message: "Queued."}
-	progress, err := json.Marshal(j.Progress)
-	if err != nil {
-		return Job{}, fmt.Errorf("progress: %w", err)
+	asks := s.mustConfirm(c, in, j, before)
+	if asks {
+		j.epoch = 0 // so that the confirmation raises it to the first one
 	}
 	if before != nil {
 		// The new job is seen by the end of the one before, in this transaction or a later one.
 		j.waitsFor, before.hasSuccessor = before.ID, true
 	}
-	deadline := s.deadlineOf(s.planOf(j))
-	_, err = w.tx.Exec(ctx, `
-		INSERT INTO job (id, tenant_id, instance_id, operation, service, plan, driver, state, phase, waits_for,
-		                 due_at, deadline_at, on_question, progress, labels, created_by, by_person)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, 'pending', 'queued', nullif($8, ''),
-		        CASE WHEN $8 = '' THEN clock_timestamp() + $9::interval END, clock_timestamp() + $10::interval,
-		        'ask', $11, $12, $13, $14)`,
-		j.ID, j.tenantID, j.InstanceID, j.Operation, j.Service, j.Plan, j.driver, j.waitsFor,
-		min(deadline, s.ticketCheck()), deadline, progress, in.labels, c.KeyID, c.isPerson())
-	if err != nil {
-		return Job{}, fmt.Errorf("insert deprovision: %w", err)
+	if err := s.insertDeprovisionJob(ctx, w, c, in, j); err != nil {
+		return Job{}, err
 	}
-	_, err = w.tx.Exec(ctx, `
-		UPDATE instance SET state = 'deprovisioning', job_id = $2, updated_at = clock_timestamp() WHERE id = $1`, in.id, j.ID)
-	if err != nil {
+	if _, err := w.tx.Exec(ctx, `UPDATE instance SET job_id = $2 WHERE id = $1`, in.id, j.ID); err != nil {
 		return Job{}, fmt.Errorf("deprovision instance: %w", err)
 	}
 	w.event(j, c.KeyID, "job.started", map[string]any{"operation": j.Operation, "service": j.Service, "plan": j.Plan})
 	w.changed = append(w.changed, j.ID)
-	if before == nil {
-		w.ticket(j)
-	} else if err := s.supersede(ctx, w, before, c.KeyID); err != nil {
+	if err := s.beginDeprovision(ctx, w, c, in, j, before, asks); err != nil {
 		return Job{}, err
 	}
 	return getJob(ctx, w.tx, c.TenantID, j.ID)
+}
+
+// beginDeprovision lets the new job ask, wait for the provision before it, or run.
+func (s *Service) beginDeprovision(ctx context.Context, w *write, c Caller, in *instanceRow, j, before *jobRow, asks bool) error {
+	if asks {
+		return s.askToDestroy(ctx, w, in, j)
+	}
+	if err := beginDestroy(ctx, w, in.id); err != nil {
+		return err
+	}
+	if before != nil {
+		return s.supersede(ctx, w, before, c.KeyID)
+	}
+	w.ticket(j)
+	return nil
 }
 
 // supersede ends a provision in favour of the deprovision that waits for it: without a clean-up of

@@ -42,7 +42,7 @@ func (s *Service) finish(ctx context.Context, w *write, j *jobRow, as State, act
 	if as != Failed {
 		j.Error = nil
 	}
-	neverRan := j.from == queued && j.epoch == 1
+	neverRan := j.from == queued && j.epoch == 1 || j.epoch == 0
 	j.to(ended(as))
 	j.ending, j.waitsFor, j.dueAt = "", "", nil
 	j.Progress = finalProgress(as)
@@ -78,13 +78,13 @@ func finalProgress(as State) Progress {
 }
 
 // finishInstance moves the instance where the end of the job leads it. neverRan is about a
-// deprovision that was canceled before a worker had it.
+// deprovision that ended before a worker had it.
 func (s *Service) finishInstance(ctx context.Context, w *write, j *jobRow, neverRan bool) error {
 	if j.hasSuccessor {
 		return nil // a deprovision is under way
 	}
 	to := instanceAfter(j)
-	if j.Operation == OpDeprovision && j.State == Canceled && neverRan {
+	if j.Operation == OpDeprovision && j.State != Succeeded && neverRan {
 		// As it was before: only an active instance has an endpoint.
 		_, err := w.tx.Exec(ctx, `
 			UPDATE instance SET state = CASE WHEN endpoint IS NULL THEN 'failed' ELSE 'active' END, updated_at = clock_timestamp()

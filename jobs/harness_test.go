@@ -118,17 +118,19 @@ services:
     description: For tests.
     driver: scripted
     plans:
-      - { id: plain, name: Plain, description: Asks nothing. }
+      - { id: plain, name: Plain, description: Asks nothing., confirm_destroy: false }
+      - { id: precious, name: Precious, description: Its deletion is confirmed., question_expiry: 1h }
       - id: region
         name: Region
         description: Asks a region and a secret.
+        confirm_destroy: false
         parameters:
           properties:
             region: { type: string, enum: [eu, us] }
             token: { type: string, writeOnly: true, minLength: 8 }
             size: { type: integer, minimum: 1, default: 1 }
           required: [region, token]
-      - { id: paid, name: Paid, description: Costs., price: { amount: "5.00", currency: USD, per: month }, confirm_cost: true }
+      - { id: paid, name: Paid, description: Costs., price: { amount: "5.00", currency: USD, per: month }, confirm_cost: true, confirm_destroy: false }
 `
 
 type fixture struct {

@@ -81,6 +81,7 @@ type ask struct {
 const (
 	originParameter = "parameter"
 	originCost      = "cost"
+	originDestroy   = "destroy"
 	originProvider  = "provider"
 )
 
@@ -207,7 +208,7 @@ func (p *startPlan) takeCost() []Blocker {
 	return nil
 }
 
-// confirmed reports whether the answer to a cost question says yes.
+// confirmed reports whether the answer to a question of yes or no says yes.
 func confirmed(content map[string]any) bool {
 	yes, _ := content["confirm"].(bool)
 	return yes

@@ -114,7 +114,15 @@ func getInstance(c *call) (*answer, error) {
 }
 
 func deprovisionInstance(c *call) (*answer, error) {
-	return aboutJob(decode[client.Job](c.api.DeleteInstance(c.ctx, c.args.text("instance_id"), nil, c.forward)))
+	resp, err := c.api.DeleteInstance(c.ctx, c.args.text("instance_id"), nil, c.forward)
+	body, job, err := decode[client.Job](resp, err)
+	found, err := aboutJob(body, job, err)
+	if err != nil {
+		return nil, err
+	}
+	// As with a start, only the first call asks: a repeat gets the same job with its questions as data.
+	found.mayAsk = resp.StatusCode == http.StatusAccepted && c.mayElicit()
+	return found, nil
 }
 
 func getCredentials(c *call) (*answer, error) {

@@ -69,9 +69,9 @@ var tools = []tool{
 		description: "Shows one instance: its state, where it is reached (no credentials) and its last job.",
 	},
 	{
-		name: "deprovision_instance", title: "Delete an instance", annotations: removes, serve: deprovisionInstance, isTask: true,
+		name: "deprovision_instance", title: "Delete an instance", annotations: removes, serve: deprovisionInstance, asks: true, isTask: true,
 		description: "Deletes an instance with all its data, for ever, by a job. Ask the user first. It also stops a provision that runs. " +
-			"Next, call get_job.",
+			"A person may have to confirm it on a page: give the user the question's answer_url. Next, call get_job.",
 	},
 	{
 		name: "get_credentials", title: "Get credentials", annotations: reads, serve: getCredentials,

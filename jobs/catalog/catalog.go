@@ -18,6 +18,7 @@
 //	        description: For trying things out.
 //	        price: { amount: "5.00", currency: USD, per: month }   # or hour, or once
 //	        confirm_cost: true        # ask before anything is made
+//	        confirm_destroy: false    # let agents delete it without asking a person
 //	        deadline: 10m             # of a job
 //	        question_expiry: 1h
 //	        parameters:               # JSON Schema 2020-12; other parameters are refused
@@ -83,6 +84,9 @@ type Plan struct {
 	Price *Price
 	// ConfirmCost makes the price a question of its own; see [Plan.CostQuestion].
 	ConfirmCost bool
+	// DestroyUnasked lets agents delete instances that hold data without a person's confirmation; see
+	// [Plan.DestroyQuestion].
+	DestroyUnasked bool
 	// Parameters is the JSON Schema (2020-12) of the parameters, an object without additional
 	// properties.
 	Parameters json.RawMessage

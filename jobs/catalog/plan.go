@@ -7,7 +7,7 @@ import (
 )
 
 func (l *loader) plan(n *node, s *Service, seen ids) Plan {
-	o := l.object(n, "id", "name", "description", "price", "confirm_cost", "deadline", "question_expiry",
+	o := l.object(n, "id", "name", "description", "price", "confirm_cost", "confirm_destroy", "deadline", "question_expiry",
 		"parameters", "settings")
 	o.require("id", "name")
 	p := Plan{
@@ -15,6 +15,7 @@ func (l *loader) plan(n *node, s *Service, seen ids) Plan {
 		Name:           l.text(o.get("name")),
 		Description:    l.text(o.get("description")),
 		ConfirmCost:    l.boolean(o.get("confirm_cost")),
+		DestroyUnasked: o.get("confirm_destroy") != nil && !l.boolean(o.get("confirm_destroy")),
 		Price:          l.price(o.get("price")),
 		Deadline:       l.duration(o.get("deadline")),
 		QuestionExpiry: l.duration(o.get("question_expiry")),

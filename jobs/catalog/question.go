@@ -38,6 +38,24 @@ func (p *Plan) CostQuestion() (provider.Question, bool) {
 	}, true
 }
 
+// destroyQuestion is what agents are told of a deletion that a person must confirm.
+const destroyQuestion = "confirm_destroy"
+
+// DestroyQuestion asks a person whether an instance is to be deleted, which is named so that they know
+// it: the answer's field "confirm" is true. The plan may be nil, where the catalog no longer has it.
+func (p *Plan) DestroyQuestion(instance string) provider.Question {
+	question := provider.Question{
+		Name:       destroyQuestion,
+		Message:    fmt.Sprintf("An agent wants to delete %s with all its data, for ever. Shall it be deleted?", instance),
+		Schema:     encode(oneField("confirm", map[string]any{"type": "boolean", "title": "Delete it with all its data"})),
+		PersonOnly: true,
+	}
+	if p != nil {
+		question.Expiry = p.QuestionExpiry
+	}
+	return question
+}
+
 // String writes the price for people, such as "5.00 USD per month".
 func (p *Price) String() string {
 	if p.Per == "once" {
