@@ -39,29 +39,34 @@ func (s *server) challenge(c echo.Context, code jobs.Code) string {
 	return "Bearer " + strings.Join(params, ", ")
 }
 
-// authenticateMCP refuses bad credentials before MCP is spoken, as its clients expect: a 401 makes them
-// sign in. Scopes are checked call by call in the API. That the database or the issuer is away is left
-// to the tools to say, in words that an agent understands.
+// authenticateMCP checks credentials before MCP is spoken, as its clients expect: a 401 makes them sign
+// in. Bad ones are taken off the request, so that what is mounted refuses it in the form of JSON-RPC, as
+// it does one without any; foreign hosts and origins it refuses first. Scopes are checked call by call in
+// the API. That the database or the issuer is away is left to the tools to say, in words that an agent
+// understands.
 func (s *server) authenticateMCP(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		call, r, w := callOf(c), c.Request(), c.Response()
 		if s.tokens != nil {
 			call.scope = agentScopes() // what a client may ask its user for
 		}
-		if r.Header.Get(echo.HeaderAuthorization) == "" {
-			// Foreign hosts and origins are refused first, by what is mounted.
-			w.Before(func() {
-				if w.Status == http.StatusUnauthorized {
-					w.Header().Set(echo.HeaderWWWAuthenticate, s.challenge(c, jobs.Unauthenticated))
-				}
-			})
-			return next(c)
+		if r.Header.Get(echo.HeaderAuthorization) != "" {
+			caller, err := s.identify(r.Context(), bearer(r))
+			if !errors.Is(err, jobs.Unauthenticated) {
+				call.caller = caller
+				return next(c)
+			}
+			if refusal, ok := errors.AsType[*jobs.Error](err); ok {
+				call.cause = refusal.Cause
+			}
 		}
-		caller, err := s.identify(r.Context(), bearer(r))
-		if errors.Is(err, jobs.Unauthenticated) {
-			return err
-		}
-		call.caller = caller
+		challenge := s.challenge(c, jobs.Unauthenticated)
+		r.Header.Del(echo.HeaderAuthorization)
+		w.Before(func() {
+			if w.Status == http.StatusUnauthorized {
+				w.Header().Set(echo.HeaderWWWAuthenticate, challenge)
+			}
+		})
 		return next(c)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/provisiond/provisiond/api"
+	"github.com/provisiond/provisiond/mcpfacade"
 )
 
 // What is mounted at /mcp calls the API in-process with the caller's credentials, and gets bodies up
@@ -47,6 +48,36 @@ func TestMCPIsMounted(t *testing.T) {
 		h.ServeHTTP(w, r)
 		if w.Code != tt.status {
 			t.Errorf("%s: status %d, want %d", tt.name, w.Code, tt.status)
+		}
+	}
+}
+
+// A bad key is refused like none: by JSON-RPC, with the ID of the call and a challenge.
+func TestMCPRefusesInItsOwnForm(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, driver{})
+	c := f.config()
+	c.MCP = func(inner http.Handler) http.Handler {
+		h, err := mcpfacade.New(mcpfacade.Config{API: inner, AllowedHosts: []string{"*"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return h
+	}
+	h, err := api.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.url = serveTest(t, h)
+	for _, tt := range []struct{ name, key, challenge string }{
+		{"no key", "-", `Bearer realm="provisiond"`},
+		{"bad key", canary, `Bearer realm="provisiond", error="invalid_token"`},
+	} {
+		r := f.send(t, request{method: "POST", path: "/mcp", key: tt.key, body: `{"jsonrpc":"2.0","id":"c 7","method":"tools/list"}`})
+		wantStatus(t, r, http.StatusUnauthorized)
+		wantChallenge(t, r, tt.challenge)
+		if !strings.HasPrefix(r.text, `{"error":{"code":-32600,`) || !strings.Contains(r.text, `"id":"c 7"`) || strings.Contains(r.text, canary) {
+			t.Errorf("%s: %s", tt.name, r.text)
 		}
 	}
 }

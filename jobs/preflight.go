@@ -40,7 +40,7 @@ func (s *Service) Preflight(ctx context.Context, c Caller, r StartRequest) (Pref
 			out.Questions = append(out.Questions, a.question)
 			if r.FailOnQuestion {
 				out.Blockers = append(out.Blockers, Blocker{
-					codeInputRequired, "/answers/" + escapePointer(a.question.Name), "is needed where on_question is \"fail\"",
+					codeInputRequired, "/answers/" + escapePointer(a.question.Name), neededAnswer(a.question),
 				})
 			}
 		}
@@ -57,6 +57,20 @@ func (s *Service) Preflight(ctx context.Context, c Caller, r StartRequest) (Pref
 		}
 	}
 	return out, nil
+}
+
+// neededAnswer says how to come by an answer that on_question "fail" needs in advance. An agent must not
+// learn a secret to give it.
+func neededAnswer(q provider.Question) string {
+	detail := "is needed where on_question is \"fail\""
+	switch {
+	case q.PersonOnly:
+		return detail + "; a person has to decide it: leave on_question out to have it asked on a page, or let the person start"
+	case q.Secret:
+		return detail + "; it is secret: leave on_question out to have a person asked on a page, or let the person start"
+	default:
+		return detail
+	}
 }
 
 // startPlan is a start request held against the catalog.

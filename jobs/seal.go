@@ -42,44 +42,62 @@ func CreateKeyset() ([]byte, error) {
 	return writeHandle(handle)
 }
 
-// RotateKeyset adds a new key to the keyset, which opens but does not seal yet: a replica that has not
-// got it could not open what it sealed. [PromoteKeyset] is the second step, when every replica has it.
-func RotateKeyset(data []byte) ([]byte, error) {
-	return changeKeyset(data, func(manager *keyset.Manager) error {
-		_, err := manager.Add(aead.AES256GCMKeyTemplate())
-		return err
-	})
-}
-
-// PromoteKeyset makes the newest key of the keyset the one that seals. The old keys stay, so that what
-// they have sealed can be opened.
-func PromoteKeyset(data []byte) ([]byte, error) {
-	return changeKeyset(data, func(manager *keyset.Manager) error {
-		handle, err := manager.Handle()
-		if err != nil {
-			return err
-		}
-		newest, err := handle.Entry(handle.Len() - 1)
-		if err != nil {
-			return err
-		}
-		return manager.SetPrimary(newest.KeyID())
-	})
-}
-
-func changeKeyset(data []byte, change func(*keyset.Manager) error) ([]byte, error) {
-	handle, err := readHandle(data)
+// RotateKeyset adds a new key to the keyset, and tells its ID. It opens but does not seal yet: a replica
+// that has not got it could not open what it sealed. [PromoteKeyset] is the second step, when every
+// replica has it. While a key waits for that it is an error: the replicas have that key, and a newer one
+// would be promoted in its place.
+func RotateKeyset(data []byte) ([]byte, uint32, error) {
+	handle, newest, waits, err := newestKey(data)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
+	}
+	if waits {
+		return nil, 0, fmt.Errorf("keyset: key %d waits to be promoted; promote it before another rotation", newest)
 	}
 	manager := keyset.NewManagerFromHandle(handle)
-	if err := change(manager); err != nil {
-		return nil, fmt.Errorf("keyset: %w", err)
+	added, err := manager.Add(aead.AES256GCMKeyTemplate())
+	if err != nil {
+		return nil, 0, fmt.Errorf("keyset: %w", err)
 	}
-	if handle, err = manager.Handle(); err != nil {
-		return nil, fmt.Errorf("keyset: %w", err)
+	return writeChanged(manager, added)
+}
+
+// PromoteKeyset makes the newest key of the keyset the one that seals, and tells its ID. The old keys
+// stay, so that what they have sealed can be opened. It is an error where the newest key seals already.
+func PromoteKeyset(data []byte) ([]byte, uint32, error) {
+	handle, newest, waits, err := newestKey(data)
+	if err != nil {
+		return nil, 0, err
 	}
-	return writeHandle(handle)
+	if !waits {
+		return nil, 0, fmt.Errorf("keyset: the newest key, %d, encrypts already: there is nothing to promote", newest)
+	}
+	manager := keyset.NewManagerFromHandle(handle)
+	if err := manager.SetPrimary(newest); err != nil {
+		return nil, 0, fmt.Errorf("keyset: %w", err)
+	}
+	return writeChanged(manager, newest)
+}
+
+// newestKey tells the ID of a keyset's newest key, and whether that waits to be promoted.
+func newestKey(data []byte) (handle *keyset.Handle, id uint32, waits bool, err error) {
+	if handle, err = readHandle(data); err != nil {
+		return nil, 0, false, err
+	}
+	newest, err := handle.Entry(handle.Len() - 1)
+	if err != nil {
+		return nil, 0, false, fmt.Errorf("keyset: %w", err)
+	}
+	return handle, newest.KeyID(), !newest.IsPrimary(), nil
+}
+
+func writeChanged(manager *keyset.Manager, id uint32) ([]byte, uint32, error) {
+	handle, err := manager.Handle()
+	if err != nil {
+		return nil, 0, fmt.Errorf("keyset: %w", err)
+	}
+	data, err := writeHandle(handle)
+	return data, id, err
 }
 
 func readHandle(data []byte) (*keyset.Handle, error) {

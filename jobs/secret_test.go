@@ -89,7 +89,7 @@ func TestASealedValueOpensOnlyInItsPlace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rotated, err := RotateKeyset(keyset)
+	rotated, _, err := RotateKeyset(keyset)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func TestASealedValueOpensOnlyInItsPlace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	promoted, err := PromoteKeyset(rotated)
+	promoted, _, err := PromoteKeyset(rotated)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package jobs
 import (
 	"errors"
 	"sync"
+	"strings"
 	"testing"
 	"time"
 
@@ -162,6 +163,25 @@ func TestPreflight(t *testing.T) {
 	}
 	page, _ := f.ListJobs(t.Context(), f.caller, JobFilter{}, PageRequest{})
 	mustBe(t, "jobs", len(page.Items), 1)
+}
+
+// What on_question "fail" lacks says how to give it: a secret is not for the agent that starts.
+func TestPreflightSaysWhoGivesASecret(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	p, err := f.Preflight(t.Context(), f.caller, StartRequest{Service: "thing", Plan: "region", FailOnQuestion: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	details := map[string]string{}
+	for _, b := range p.Blockers {
+		details[b.Pointer] = b.Detail
+	}
+	mustBe(t, "blockers", len(details), 2)
+	mustBe(t, "of the region", details["/answers/region"], `is needed where on_question is "fail"`)
+	if got := details["/answers/token"]; !strings.Contains(got, "secret") || !strings.Contains(got, "page") {
+		t.Errorf("of the token: %s", got)
+	}
 }
 
 // A job can be read on the other replica as soon as its start has answered.

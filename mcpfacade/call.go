@@ -48,6 +48,8 @@ type answer struct {
 	mayAsk bool
 	// seen are the questions that the user has been asked in this call.
 	seen mcp.InputResponseMap
+	// wrong are the answers in this call that the user has to give again.
+	wrong wrongAnswers
 }
 
 // toolFunc serves one tool. Its errors become a result that tells the model what to do.

@@ -3,7 +3,10 @@ package mcpfacade
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -21,6 +24,11 @@ const (
 // pass through either, and what only a person may answer needs that person's own sign-in.
 func forTool(q *client.Question) bool {
 	return !q.Secret && q.AnswerableBy != client.Person
+}
+
+// onlyForPeople tells that none of the questions that a job waits for may be answered through a tool.
+func onlyForPeople(job *client.Job) bool {
+	return !slices.ContainsFunc(job.Questions, func(q client.Question) bool { return q.State == client.Open && forTool(&q) })
 }
 
 // inputRequests are the open questions as the caller can show them, by question ID: as a form, or as
@@ -71,6 +79,7 @@ func (c *call) ask(found *answer) (*mcp.CallToolResult, error) {
 	if len(requests) == 0 {
 		return nil, nil //nolint:nilnil // See above.
 	}
+	found.wrong.tell(requests)
 	state, err := c.newState(found.job.ID)
 	if err != nil {
 		return nil, err
@@ -88,7 +97,9 @@ func (c *call) resume(state string, responses mcp.InputResponseMap) (*answer, er
 	if err != nil {
 		return nil, err
 	}
-	if err := c.answerForms(job, responses); err != nil {
+	err = c.answerForms(job, responses)
+	wrong, again := errors.AsType[wrongAnswers](err)
+	if err != nil && !again {
 		return nil, err
 	}
 	if c.args["job_id"], err = json.Marshal(jobID); err != nil {
@@ -98,8 +109,9 @@ func (c *call) resume(state string, responses mcp.InputResponseMap) (*answer, er
 	if err != nil {
 		return nil, err
 	}
-	found.seen = responses
-	if found.job.State == client.JobStateAwaitingInput {
+	found.wrong, found.seen = wrong, maps.Clone(responses)
+	maps.DeleteFunc(found.seen, func(id string, _ mcp.InputResponse) bool { return wrong[id] != nil })
+	if found.job.State == client.JobStateAwaitingInput && !onlyForPeople(found.job) {
 		found.nextStep += " Call it with elicit false: the user has been asked already."
 	}
 	return found, nil
@@ -107,9 +119,11 @@ func (c *call) resume(state string, responses mcp.InputResponseMap) (*answer, er
 
 // answerForms gives the API the answers to the job's questions, oldest first. Keys that are none of its
 // questions are ignored, and so is an accepted link: the page has the answer. A question that is closed
-// already is an error only after the others are answered.
+// already, and an answer that breaks its question's rules, are errors only after the others are answered;
+// the latter is then a wrongAnswers.
 func (c *call) answerForms(job *client.Job, responses mcp.InputResponseMap) error {
 	var conflict error
+	wrong := wrongAnswers{}
 	for _, q := range job.Questions {
 		response, ok := responses[q.ID].(*mcp.ElicitResult)
 		if !ok || !c.caller.form || !forTool(&q) || (response.Action != accept && response.Action != decline) {
@@ -117,6 +131,8 @@ func (c *call) answerForms(job *client.Job, responses mcp.InputResponseMap) erro
 		}
 		err := c.postAnswer(job.ID, q.ID, response)
 		switch {
+		case breaksRules(err):
+			wrong[q.ID], _ = errors.AsType[*client.ProblemError](err)
 		case isConflict(err):
 			conflict = err
 		case err != nil:
@@ -124,6 +140,9 @@ func (c *call) answerForms(job *client.Job, responses mcp.InputResponseMap) erro
 		case response.Action == decline:
 			return nil // It cancels the job, and with it the other questions.
 		}
+	}
+	if len(wrong) > 0 {
+		return wrong
 	}
 	return conflict
 }

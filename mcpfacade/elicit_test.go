@@ -155,15 +155,34 @@ func TestActionsOfAForm(t *testing.T) {
 	}
 }
 
-// What the API says against an answer is the tool's error.
-func TestAnswerRefusedByTheAPI(t *testing.T) {
+// An answer that breaks the question's rules is asked for again, with the rule; the next one counts.
+func TestWrongAnswerIsAskedForAgain(t *testing.T) {
 	t.Parallel()
 	api := newRecorder()
-	api.set(answerRoute, 422, problemBody(422, "invalid_request", `,"errors":[{"pointer":"/content/region","detail":"rule"}]`))
+	api.set(answerRoute, 422, problemBody(422, "invalid_request", `,"errors":[{"pointer":"/content/region","detail":"must be one of eu, us"}]`))
+	handler := newFacade(t, api)
+	asked := resultOf(t, callTool(t, handler, canForm, "get_job", theJob, ""))
+	again := resultOf(t, callTool(t, handler, canForm, "get_job", theJob, retry(t, asked["requestState"], accepted)))
+	text := fmt.Sprint(again["inputRequests"])
+	if again["resultType"] != "input_required" || !strings.Contains(text, "region must be one of eu, us.") || !strings.Contains(text, "Which?") {
+		t.Fatalf("%v", again)
+	}
+	api.set(answerRoute, http.StatusOK, jobBody("succeeded"))
+	right := resultOf(t, callTool(t, handler, canForm, "get_job", theJob, retry(t, again["requestState"], accepted)))
+	if !isPlain(right) || !strings.Contains(fmt.Sprint(right), "elicit false") {
+		t.Errorf("%v", right)
+	}
+}
+
+// Where the question is closed by the time it would be asked again, the job's state is the answer.
+func TestWrongAnswerToAQuestionThatCloses(t *testing.T) {
+	t.Parallel()
+	api := newRecorder().settles()
+	api.set(answerRoute, 422, problemBody(422, "invalid_request", `,"errors":[{"pointer":"/content","detail":"rule"}]`))
 	handler := newFacade(t, api)
 	asked := resultOf(t, callTool(t, handler, canForm, "get_job", theJob, ""))
 	result := resultOf(t, callTool(t, handler, canForm, "get_job", theJob, retry(t, asked["requestState"], accepted)))
-	if result["isError"] != true || !strings.Contains(fmt.Sprint(result), "/content/region") {
+	if !isPlain(result) || result["structuredContent"].(map[string]any)["state"] != "succeeded" {
 		t.Errorf("%v", result)
 	}
 }

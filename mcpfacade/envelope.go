@@ -24,10 +24,10 @@ const (
 // prompts/list, for one, with an empty list.
 var declared = []string{"initialize", "ping", "server/discover", "tools/list", "tools/call"}
 
-// isDeclared tells whether a method is served in a protocol version.
-func isDeclared(method, version string) bool {
+// isDeclared tells whether a method is served in a protocol version. Whoever only reads has no tasks.
+func isDeclared(method, version string, readOnly bool) bool {
 	return slices.Contains(declared, method) || strings.HasPrefix(method, "notifications/") ||
-		slices.Contains(taskMethods, method) && version >= perRequest
+		slices.Contains(taskMethods, method) && version >= perRequest && !readOnly
 }
 
 // message is what is read of a body before the SDK reads it. A batch leaves it empty.
@@ -49,9 +49,9 @@ func (m *message) version(r *http.Request) string {
 	return max(r.Header.Get(versionHeader), m.Params.Meta.Version)
 }
 
-// envelope checks what the SDK does not, and sees that every error has the form of JSON-RPC: clients
+// envelope checks what the SDK does not, for a server that may only read on this request, and sees that every error has the form of JSON-RPC: clients
 // have been seen to give up a connection on an error in plain text.
-func envelope(next http.Handler) http.Handler {
+func envelope(next http.Handler, readOnly func(*http.Request) bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 		var tooLarge *http.MaxBytesError
@@ -71,7 +71,7 @@ func envelope(next http.Handler) http.Handler {
 		switch {
 		case r.Method != http.MethodPost || msg.Method == "":
 			serveInJSONRPC(next, w, r, &msg)
-		case isDeclared(msg.Method, msg.version(r)):
+		case isDeclared(msg.Method, msg.version(r), readOnly(r)):
 			if slices.Contains(taskMethods, msg.Method) && r.Header.Get(nameHeader) != msg.Params.TaskID {
 				writeError(w, http.StatusBadRequest, msg.ID, nameMismatch)
 				return
@@ -121,15 +121,17 @@ func writeError(w http.ResponseWriter, status int, id json.RawMessage, err *json
 }
 
 // onlyDeclared refuses what envelope does not see: calls within a batch, and those over stdio.
-func onlyDeclared(next mcp.MethodHandler) mcp.MethodHandler {
-	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-		version := ""
-		if versioned, ok := req.(interface{ ProtocolVersion() string }); ok {
-			version = versioned.ProtocolVersion()
+func onlyDeclared(readOnly bool) mcp.Middleware {
+	return func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+			version := ""
+			if versioned, ok := req.(interface{ ProtocolVersion() string }); ok {
+				version = versioned.ProtocolVersion()
+			}
+			if !isDeclared(method, version, readOnly) {
+				return nil, methodNotFound
+			}
+			return next(ctx, method, req)
 		}
-		if !isDeclared(method, version) {
-			return nil, methodNotFound
-		}
-		return next(ctx, method, req)
 	}
 }

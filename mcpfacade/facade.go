@@ -79,12 +79,14 @@ func New(cfg Config) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return f.serve(cfg, func(r *http.Request) *mcp.Server {
-		if r.URL.Query().Get("read_only") == "true" {
+	readOnly := func(r *http.Request) bool { return cfg.ReadOnly || r.URL.Query().Get("read_only") == "true" }
+	choose := func(r *http.Request) *mcp.Server {
+		if readOnly(r) {
 			return reading
 		}
 		return all
-	})
+	}
+	return f.serve(cfg, choose, readOnly)
 }
 
 // quiet takes what the SDK logs: three lines a request, and a client's mistakes as errors. The API writes one
@@ -92,7 +94,7 @@ func New(cfg Config) (http.Handler, error) {
 var quiet = slog.New(slog.DiscardHandler)
 
 // serve puts the servers behind HTTP and the guard.
-func (f *facade) serve(cfg Config, choose func(*http.Request) *mcp.Server) (http.Handler, error) {
+func (f *facade) serve(cfg Config, choose func(*http.Request) *mcp.Server, readOnly func(*http.Request) bool) (http.Handler, error) {
 	streamable := mcp.NewStreamableHTTPHandler(choose,
 		&mcp.StreamableHTTPOptions{
 			Stateless:    true,
@@ -104,7 +106,7 @@ func (f *facade) serve(cfg Config, choose func(*http.Request) *mcp.Server) (http
 			MaxRequestBodyBytes:          maxBody,
 			PropagateRequestCancellation: true,
 		})
-	return guard(cfg, envelope(streamable))
+	return guard(cfg, envelope(streamable, readOnly))
 }
 
 // facade is what the tools share.
@@ -178,6 +180,6 @@ func (f *facade) server(version string, readOnly bool) (*mcp.Server, error) {
 		}
 	}
 	// The last ones added are outermost.
-	server.AddReceivingMiddleware(f.recoverPanics, onlyDeclared)
+	server.AddReceivingMiddleware(f.recoverPanics, onlyDeclared(readOnly))
 	return server, nil
 }

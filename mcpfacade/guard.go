@@ -3,6 +3,7 @@ package mcpfacade
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -42,8 +43,8 @@ func guard(cfg Config, next http.Handler) (http.Handler, error) {
 				"The Origin header is not one of this server's. An operator can add it to the allowed origins.")
 		case r.Header.Get("Authorization") == "":
 			w.Header().Set("WWW-Authenticate", "Bearer")
-			refuse(w, http.StatusUnauthorized, "unauthenticated",
-				`Send an API key in the header "Authorization: Bearer <key>".`)
+			writeError(w, http.StatusUnauthorized, idOf(w, r), refusal("unauthenticated",
+				`The header "Authorization: Bearer <key>" is missing, or its key is wrong, expired or revoked.`))
 		default:
 			collapseVersion(r.Header)
 			next.ServeHTTP(w, r)
@@ -75,7 +76,20 @@ func collapseVersion(h http.Header) {
 // refuse answers before a request is read as JSON-RPC, and so with the ID null. The code is the one that
 // the API's problems have.
 func refuse(w http.ResponseWriter, status int, code, detail string) {
-	writeError(w, status, nil, &jsonrpc.Error{
+	writeError(w, status, nil, refusal(code, detail))
+}
+
+func refusal(code, detail string) *jsonrpc.Error {
+	return &jsonrpc.Error{
 		Code: jsonrpc.CodeInvalidRequest, Message: detail, Data: json.RawMessage(`{"code":"` + code + `"}`),
-	})
+	}
+}
+
+// idOf is the ID of a call that is refused. Where the body is none it is nil.
+func idOf(w http.ResponseWriter, r *http.Request) json.RawMessage {
+	var msg message
+	if body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody)); err == nil {
+		_ = json.Unmarshal(body, &msg) // See above.
+	}
+	return msg.ID
 }

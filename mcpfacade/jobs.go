@@ -3,6 +3,8 @@ package mcpfacade
 import (
 	"context"
 	"encoding/json"
+	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/provisiond/provisiond/client"
@@ -16,29 +18,59 @@ func aboutJob(body json.RawMessage, job *client.Job, err error) (*answer, error)
 	return &answer{body: body, nextStep: afterJob(job), job: job}, nil
 }
 
-// getJob polls: the check comes first and the sleep last. It returns when the job leaves pending or
-// the wait is over.
+// getJob polls: the check comes first and the sleep last. It returns when there is nothing to wait for
+// or the wait is over.
 func getJob(c *call) (*answer, error) {
 	asked := min(max(c.args.number("wait_seconds", 0), 0), longestWaitSeconds)
 	wait := min(time.Duration(asked)*time.Second, c.maxWait)
 	deadline := time.Now().Add(wait)
+	var known *client.Job
+	var body json.RawMessage
 	for {
-		seconds := int(max(time.Until(deadline), 0).Round(time.Second) / time.Second)
-		body, job, err := decode[client.Job](c.api.GetJob(c.ctx, c.args.text("job_id"), &client.GetJobParams{Wait: &seconds}, c.forward))
-		left := time.Until(deadline)
-		if err != nil || job.State != client.JobStatePending || left <= 0 {
-			found, err := aboutJob(body, job, err)
-			if err != nil {
-				return nil, err
-			}
-			found.mayAsk = c.mayElicit()
-			return found, nil
+		content, job, err := c.poll(known, time.Until(deadline))
+		if err != nil {
+			return nil, err
 		}
+		if content != nil {
+			body = content
+		}
+		left := time.Until(deadline)
+		if left <= 0 || !c.worthWaiting(job, known) {
+			return &answer{body: body, nextStep: afterJob(job), job: job, mayAsk: c.mayElicit()}, nil
+		}
+		known = job
 		// The API has waited for less than it was asked: its limit is lower, or it drains.
 		if err := pause(c.ctx, min(pollAfter(job), left)); err != nil {
 			return nil, err
 		}
 	}
+}
+
+// poll asks the API once. Of a job that awaits input it waits for another version than the known one; the
+// body is nil where there is none.
+func (c *call) poll(known *client.Job, wait time.Duration) (json.RawMessage, *client.Job, error) {
+	seconds := int(max(wait, 0).Round(time.Second) / time.Second)
+	params := &client.GetJobParams{Wait: &seconds}
+	if known != nil && known.State == client.JobStateAwaitingInput {
+		etag := strconv.Quote(strconv.FormatInt(known.Version, 10))
+		params.IfNoneMatch = &etag
+	}
+	resp, err := c.api.GetJob(c.ctx, c.args.text("job_id"), params, c.forward)
+	if err == nil && params.IfNoneMatch != nil && resp.StatusCode == http.StatusNotModified {
+		_ = resp.Body.Close() // It is empty.
+		return nil, known, nil
+	}
+	return decode[client.Job](resp, err)
+}
+
+// worthWaiting tells whether the caller can only wait: the job is at work, or people have been sent to its
+// pages, which is what a caller says that wants no forms. News of the questions end the wait, since a
+// person has to be sent to a new one.
+func (c *call) worthWaiting(job, known *client.Job) bool {
+	if job.State == client.JobStateAwaitingInput && !c.mayElicit() && onlyForPeople(job) {
+		return known == nil || known.Version == job.Version
+	}
+	return job.State == client.JobStatePending
 }
 
 // mayElicit is false where the caller wants the questions as data: the way on for a host that declares

@@ -2,6 +2,7 @@ package mcpfacade
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/provisiond/provisiond/client"
@@ -39,8 +40,11 @@ func afterQuestions(job *client.Job) string {
 		steps = append(steps, fmt.Sprintf("Ask the user question %s, then call answer_question with job_id %s, question_id %s, "+
 			"action accept and content as its schema says (or action decline)", q.ID, job.ID, q.ID))
 	}
-	return "The job waits for an answer. " + strings.Join(steps, ". ") +
-		fmt.Sprintf(". Then call get_job with job_id %s and wait_seconds %d.", job.ID, longestWaitSeconds)
+	last := fmt.Sprintf(". Then call get_job with job_id %s and wait_seconds %d", job.ID, longestWaitSeconds)
+	if onlyForPeople(job) {
+		last += " and elicit false: it returns when the user has answered"
+	}
+	return "The job waits for an answer. " + strings.Join(steps, ". ") + last + "."
 }
 
 func afterSuccess(job *client.Job) string {
@@ -84,10 +88,26 @@ func afterInstance(i *client.Instance) string {
 
 func afterPreflight(p *client.Preflight) string {
 	if !p.Valid {
-		return "Nothing was made. Correct what blockers names, then call start_provision again."
+		return "Nothing was made. Correct what blockers names, then call start_provision again." + unansweredByTool(p)
 	}
 	return "Nothing was made. Ask the user what questions lists and tell the price, if there is one; then call " +
 		"start_provision without validate_only, with the answers that are not secret."
+}
+
+// unansweredByTool is the way around on_question fail where a question is for a person. There is no job
+// yet, and so no page to send the person to.
+func unansweredByTool(p *client.Preflight) string {
+	var names []string
+	for _, q := range p.Questions {
+		if q.Secret || q.AnswerableBy == client.Person {
+			names = append(names, q.Name)
+		}
+	}
+	if len(names) == 0 || !slices.ContainsFunc(p.Blockers, func(b client.Blocker) bool { return b.Code == "input_required" }) {
+		return ""
+	}
+	return fmt.Sprintf(" Never give %s in answers: leave on_question out, and the job will give a link to the page where the user answers; "+
+		"or the user starts it with the REST API.", strings.Join(names, ", "))
 }
 
 // afterList tells of the next page; what else there is to do follows.

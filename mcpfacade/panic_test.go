@@ -27,7 +27,7 @@ func TestPanicOfAToolKillsNothing(t *testing.T) {
 	}
 	server.AddTool(&mcp.Tool{Name: "boom", InputSchema: json.RawMessage(`{"type":"object"}`)},
 		func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { panic("canary") })
-	handler, err := f.serve(cfg, func(*http.Request) *mcp.Server { return server })
+	handler, err := f.serve(cfg, func(*http.Request) *mcp.Server { return server }, func(*http.Request) bool { return false })
 	if err != nil {
 		t.Fatal(err)
 	}

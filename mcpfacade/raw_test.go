@@ -145,6 +145,7 @@ func TestRefusals(t *testing.T) {
 		text   string
 	}{
 		"no credentials":           {with(list, "Authorization", ""), 401, `"code":"unauthenticated"`},
+		"no credentials, its ID":   {with(list, "Authorization", ""), 401, `"id":7`},
 		"foreign host":             {with(list, "Host", "evil.example"), 403, "host_not_allowed"},
 		"public host":              {with(list, "Host", "mcp.example.com:443"), 200, `"tools"`},
 		"IPv6 loopback":            {with(list, "Host", "[::1]:8080"), 200, `"tools"`},

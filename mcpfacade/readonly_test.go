@@ -33,10 +33,15 @@ func TestReadOnly(t *testing.T) {
 			for what, got := range map[string]*httptest.ResponseRecorder{
 				"start_provision": callTool(t, handler, canTasks, "start_provision", `"service":"postgres","plan":"small"`, ""),
 				"cancel_job":      callTool(t, handler, `{}`, "cancel_job", theJob, ""),
-				"tasks/cancel":    taskCall(t, handler, canTasks, "tasks/cancel", ""),
 			} {
 				if got.Code < http.StatusBadRequest || !strings.Contains(got.Body.String(), "-326") {
 					t.Errorf("%s: %d %s", what, got.Code, got.Body)
+				}
+			}
+			for _, method := range []string{"tasks/get", "tasks/update", "tasks/cancel"} {
+				got := taskCall(t, handler, canTasks, method, "")
+				if got.Code != http.StatusNotFound || !strings.Contains(got.Body.String(), `"code":-32601`) {
+					t.Errorf("%s: %d %s", method, got.Code, got.Body)
 				}
 			}
 			// An answer is no reading, so nothing is asked and none is taken.

@@ -11,7 +11,8 @@ import (
 
 // ServeStdio serves the same tools to one host over a pair of streams, one JSON-RPC message a line, and
 // calls the API with key. The parts of cfg that are about HTTP are not used. It returns nil when in
-// ends or ctx is done; a read of in that is under way then is not waited for.
+// ends and what was read of it is answered, or when ctx is done; a read of in that is under way then is
+// not waited for.
 func ServeStdio(ctx context.Context, cfg Config, key string, in io.Reader, out io.Writer) error {
 	if key == "" {
 		return errors.New("mcpfacade: a key must be given: over stdio there is no header to bring one")
@@ -24,7 +25,8 @@ func ServeStdio(ctx context.Context, cfg Config, key string, in io.Reader, out i
 	if err != nil {
 		return err
 	}
-	err = server.Run(ctx, &mcp.IOTransport{Reader: io.NopCloser(in), Writer: keptOpen{out}, MaxLineLength: maxBody})
+	streams := &mcp.IOTransport{Reader: io.NopCloser(in), Writer: keptOpen{out}, MaxLineLength: maxBody}
+	err = server.Run(ctx, &lastAnswers{Transport: streams, most: f.maxWait + callTime})
 	if err != nil && ctx.Err() == nil && !errors.Is(err, io.EOF) {
 		return fmt.Errorf("mcpfacade: stdio: %w", err)
 	}

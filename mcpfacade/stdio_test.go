@@ -2,6 +2,7 @@ package mcpfacade_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"io"
 	"net/http/httptest"
@@ -75,6 +76,25 @@ func TestStdioLines(t *testing.T) {
 	_ = toServer.Close()
 	if err := <-served; err != nil {
 		t.Error(err)
+	}
+}
+
+// A host may say all it has to say and close its end at once, as a pipe in a shell does.
+func TestStdioAnswersWhatItReadBeforeTheEnd(t *testing.T) {
+	t.Parallel()
+	in := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}
+{"jsonrpc":"2.0","method":"notifications/initialized"}
+{"jsonrpc":"2.0","id":2,"method":"tools/list"}
+{"jsonrpc":"2.0","id":"three","method":"tools/call","params":{"name":"get_job","arguments":{` + theJob + `}}}
+{"jsonrpc":"2.0","id":4,"method":"fly"}`
+	var out bytes.Buffer
+	if err := mcpfacade.ServeStdio(t.Context(), mcpfacade.Config{API: newRecorder()}, "k", strings.NewReader(in), &out); err != nil {
+		t.Error(err)
+	}
+	for _, want := range []string{`"id":1,"result"`, `"id":2,"result"`, `"id":"three","result"`, `"id":4,"error"`} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %s in %s", want, out.String())
+		}
 	}
 }
 

@@ -1,6 +1,8 @@
 package mcpfacade
 
 import (
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -21,7 +23,7 @@ type task struct {
 	TTLMs          *int64 `json:"ttlMs"`
 	PollIntervalMs int    `json:"pollIntervalMs,omitempty"`
 	// InputRequests is there while input is required, and empty where the caller cannot be asked:
-	// StatusMessage then says how to answer.
+	// StatusMessage then has the questions, with the pages to answer them on.
 	InputRequests mcp.InputRequestMap `json:"inputRequests,omitzero"`
 	Result        *taskOutcome        `json:"result,omitempty"`
 }
@@ -45,12 +47,25 @@ var taskStatus = map[client.JobState]string{
 }
 
 func newTask(resultType string, job *client.Job) *task {
-	t := &task{
-		ResultType: resultType, TaskID: job.ID, Status: taskStatus[job.State], StatusMessage: afterJob(job),
+	return &task{
+		ResultType: resultType, TaskID: job.ID, Status: taskStatus[job.State], StatusMessage: statusMessage(job),
 		CreatedAt: job.CreatedAt, LastUpdatedAt: job.UpdatedAt, PollIntervalMs: job.PollAfterMs,
 	}
-	if job.State == client.JobStatePending {
-		t.StatusMessage = job.Progress.Message
+}
+
+// statusMessage is for a person, to whom a host shows it: it speaks of no tools.
+func statusMessage(job *client.Job) string {
+	switch {
+	case job.State == client.JobStateFailed && job.Error != nil:
+		return job.Error.Message
+	case job.State != client.JobStateAwaitingInput:
+		return job.Progress.Message
 	}
-	return t
+	var questions []string
+	for _, q := range job.Questions {
+		if q.State == client.Open {
+			questions = append(questions, fmt.Sprintf("%s (answer at %s)", q.Message, q.AnswerURL))
+		}
+	}
+	return strings.Join(questions, "\n")
 }

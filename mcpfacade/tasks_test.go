@@ -96,10 +96,15 @@ func TestTaskOfEachState(t *testing.T) {
 			if got["status"] != want.status || result["isError"] != want.isError {
 				t.Errorf("%v", got)
 			}
-			// Nothing is asked of a client that cannot be asked; it is told how to go on.
+			// A person reads the message.
+			message := got["statusMessage"].(string)
+			if message == "" || strings.Contains(message, "get_") || strings.Contains(message, "answer_question") {
+				t.Errorf("status message %q", message)
+			}
+			// Nothing is asked of a client that cannot be asked; its user is told where to answer.
 			if state == "awaiting_input" {
 				requests, ok := got["inputRequests"].(map[string]any)
-				if !ok || len(requests) != 0 || !strings.Contains(got["statusMessage"].(string), "answer_question") {
+				if !ok || len(requests) != 0 || !strings.Contains(message, "Which? (answer at http://127.0.0.1/answer/"+questionID) {
 					t.Errorf("%v", got)
 				}
 			}

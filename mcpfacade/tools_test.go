@@ -175,6 +175,13 @@ func TestNextSteps(t *testing.T) {
 			route: "POST /v1/instances", status: 200, body: `{"valid":false,"blockers":[],"questions":[]}`, want: []string{"blockers"},
 		},
 		{
+			name: "preflight with a secret", tool: "start_provision", args: map[string]any{"service": "postgres", "plan": "small", "validate_only": true, "on_question": "fail"},
+			route: "POST /v1/instances", status: 200,
+			body: `{"valid":false,"blockers":[{"code":"input_required","pointer":"/answers/password","detail":"d"}],` +
+				`"questions":[{"name":"password","message":"m","schema":{},"secret":true,"answerable_by":"any"}]}`,
+			want: []string{"Never give password in answers", "page", "REST"},
+		},
+		{
 			name: "person required", tool: "answer_question", args: map[string]any{"job_id": jobID, "question_id": questionID, "action": "decline"},
 			route: "POST /v1/jobs/" + jobID + "/questions/" + questionID + "/answer", status: 403,
 			body: problemBody(403, "person_required", `,"answer_url":"http://x/answer"`), isError: true, want: []string{"answer_url"},
@@ -296,6 +303,55 @@ func TestGetJobWaitsUntilItIsNotPending(t *testing.T) {
 	got, _ := use(t, connect(t, handler), "get_job", map[string]any{"job_id": jobID, "wait_seconds": 9999})
 	if got["state"] != "succeeded" || !strings.Contains(api.asked(), "wait=20") {
 		t.Errorf("state %v after %s", got["state"], api.asked())
+	}
+}
+
+// A caller who has sent its user to a page and says so by elicit false waits for the answer there.
+func TestGetJobWaitsForAPage(t *testing.T) {
+	t.Parallel()
+	forPeople := strings.Replace(jobBody("awaiting_input"), `"state":"open"`, `"state":"answered"`, 1)
+	for name, tt := range map[string]struct {
+		first string
+		args  map[string]any
+		state string
+		polls int
+	}{
+		"for a person":      {forPeople, map[string]any{"wait_seconds": 20, "elicit": false}, "succeeded", 3},
+		"no elicit false":   {forPeople, map[string]any{"wait_seconds": 20}, "awaiting_input", 1},
+		"no wait":           {forPeople, map[string]any{"elicit": false}, "awaiting_input", 1},
+		"one for the tool":  {jobBody("awaiting_input"), map[string]any{"wait_seconds": 20, "elicit": false}, "awaiting_input", 1},
+		"asks in this call": {jobBody("pending"), map[string]any{"wait_seconds": 20, "elicit": false}, "awaiting_input", 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			polls := 0
+			handler := newFacade(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				polls++
+				api := newRecorder()
+				switch {
+				case polls == 1:
+					api.set(jobRoute, http.StatusOK, tt.first)
+				case tt.state == "awaiting_input":
+					api.set(jobRoute, http.StatusOK, strings.Replace(forPeople, "9007199254740993", "9007199254740994", 1))
+				case r.Header.Get("If-None-Match") != `"9007199254740993"`:
+					t.Errorf("If-None-Match is %q", r.Header.Get("If-None-Match"))
+				case polls == 2: // As from a replica that drains.
+					w.WriteHeader(http.StatusNotModified)
+					return
+				default:
+					api.set(jobRoute, http.StatusOK, jobBody("succeeded"))
+				}
+				api.ServeHTTP(w, r)
+			}))
+			tt.args["job_id"] = jobID
+			got, _ := use(t, connect(t, handler), "get_job", tt.args)
+			if got["state"] != tt.state || polls != tt.polls {
+				t.Errorf("state %v after %d polls", got["state"], polls)
+			}
+			if tt.state == "awaiting_input" && name != "one for the tool" && !strings.Contains(got["next_step"].(string), "elicit false") {
+				t.Errorf("next step %q", got["next_step"])
+			}
+		})
 	}
 }
 

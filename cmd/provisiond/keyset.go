@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -60,41 +58,50 @@ func createKeyset(path string) error {
 
 type keysetRotateCmd struct{ keysetOption }
 
-func (c *keysetRotateCmd) run(context.Context, *process) error {
-	return c.replace(jobs.RotateKeyset)
+func (c *keysetRotateCmd) run(_ context.Context, p *process) error {
+	id, err := c.replace(jobs.RotateKeyset)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(p.stdout, "Added key %d, which decrypts only. Give the file to every replica and restart them all, "+
+		"then run: provisiond keyset promote\n", id)
+	return err
 }
 
 type keysetPromoteCmd struct{ keysetOption }
 
-func (c *keysetPromoteCmd) run(context.Context, *process) error {
-	return c.replace(jobs.PromoteKeyset)
-}
-
-// replace changes the file in one step, so that a replica that starts just now reads a whole one.
-func (o keysetOption) replace(change func([]byte) ([]byte, error)) error {
-	old, err := os.ReadFile(o.KeysetFile)
-	if err != nil {
-		return fmt.Errorf("read keyset file: %w", err)
-	}
-	keyset, err := change(old)
+func (c *keysetPromoteCmd) run(_ context.Context, p *process) error {
+	id, err := c.replace(jobs.PromoteKeyset)
 	if err != nil {
 		return err
 	}
-	if bytes.Equal(old, keyset) {
-		return errors.New("the newest key encrypts already: there is nothing to promote")
+	_, err = fmt.Fprintf(p.stdout, "Key %d encrypts now. Give the file to every replica and restart them all.\n", id)
+	return err
+}
+
+// replace changes the file in one step, so that a replica that starts just now reads a whole one. It
+// tells the ID of the key that the change is about.
+func (o keysetOption) replace(change func([]byte) ([]byte, uint32, error)) (uint32, error) {
+	old, err := os.ReadFile(o.KeysetFile)
+	if err != nil {
+		return 0, fmt.Errorf("read keyset file: %w", err)
+	}
+	keyset, id, err := change(old)
+	if err != nil {
+		return 0, err
 	}
 	file, err := os.CreateTemp(filepath.Dir(o.KeysetFile), ".keyset-*") // of mode 0600
 	if err != nil {
-		return fmt.Errorf("make new keyset file: %w", err)
+		return 0, fmt.Errorf("make new keyset file: %w", err)
 	}
 	defer os.Remove(file.Name()) //nolint:errcheck // gone already when all went well
 	if err := writeAndClose(file, keyset); err != nil {
-		return err
+		return 0, err
 	}
 	if err := os.Rename(file.Name(), o.KeysetFile); err != nil {
-		return fmt.Errorf("replace keyset file: %w", err)
+		return 0, fmt.Errorf("replace keyset file: %w", err)
 	}
-	return nil
+	return id, nil
 }
 
 // writeAndClose returns when the disk has the data.

@@ -135,13 +135,23 @@ func TestKeyset(t *testing.T) {
 	if got := runCommand(t, vars, "keyset", "create"); got.code != exitFailed || readKeyset(t, path) != first {
 		t.Errorf("a second create ended with %d and must not touch the file: %s", got.code, got.stderr)
 	}
-	runCommand(t, vars, "keyset", "rotate").must(t)
+	added := regexp.MustCompile(`\d+`).FindString(runCommand(t, vars, "keyset", "rotate").must(t).stdout)
 	primary := regexp.MustCompile(`"primaryKeyId":(\d+)`)
 	rotated := readKeyset(t, path)
 	if rotated == first || primary.FindString(rotated) != primary.FindString(first) {
 		t.Error("rotate must add a key and not encrypt with it yet")
 	}
-	runCommand(t, vars, "keyset", "promote").must(t)
+	// Replicas have the first of two keys at most, and promote would take the second.
+	if got := runCommand(t, vars, "keyset", "rotate"); got.code != exitFailed || !strings.Contains(got.stderr, added) || readKeyset(t, path) != rotated {
+		t.Errorf("a second rotate ended with %d and must not touch the file: %s", got.code, got.stderr)
+	}
+	promoted := runCommand(t, vars, "keyset", "promote").must(t).stdout
+	if now := primary.FindStringSubmatch(readKeyset(t, path)); !strings.Contains(promoted, added) || now[1] != added {
+		t.Errorf("key %s was added, promote said %q, and %s is primary", added, promoted, now[1])
+	}
+	if got := runCommand(t, vars, "keyset", "promote"); got.code != exitFailed || !strings.Contains(got.stderr, "nothing to promote") {
+		t.Errorf("a second promote ended with %d: %s", got.code, got.stderr)
+	}
 	if primary.FindString(readKeyset(t, path)) == primary.FindString(first) {
 		t.Error("promote kept the primary key")
 	}

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -32,6 +34,36 @@ func TestSchemasAreUpToDate(t *testing.T) {
 	}
 	if diff := cmp.Diff(string(want), string(got)); diff != "" {
 		t.Errorf("run make generate (-want +got):\n%s", diff)
+	}
+}
+
+// What the contract says of an argument and what the tool adds must not be the same thing twice.
+func TestNoDescriptionRepeatsItself(t *testing.T) {
+	t.Parallel()
+	data, err := generate(readContract(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all map[string]struct {
+		Input struct {
+			Properties map[string]struct{ Description string }
+		}
+	}
+	if err := json.Unmarshal(data, &all); err != nil {
+		t.Fatal(err)
+	}
+	plain := strings.NewReplacer("`", "", "a ", "", "an ", "", "the ", "")
+	for tool, schemas := range all {
+		for name, property := range schemas.Input.Properties {
+			var said []string
+			for _, clause := range strings.FieldsFunc(property.Description, func(r rune) bool { return strings.ContainsRune(".;", r) }) {
+				clause = plain.Replace(strings.ToLower(strings.TrimSpace(clause)))
+				if slices.ContainsFunc(said, func(before string) bool { return strings.HasPrefix(clause, before) }) {
+					t.Errorf("%s, %s: %q", tool, name, property.Description)
+				}
+				said = append(said, clause)
+			}
+		}
 	}
 }
 

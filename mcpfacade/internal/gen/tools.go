@@ -31,23 +31,30 @@ var elicit = arg{name: "elicit", optional: true, set: schema{
 	"description": "false: return questions as data, also where the host shows forms. Use it after a call that the host lost.",
 }}
 
-// notes tell a model where it finds an argument or what the tool makes of it.
+// notes tell a model, beyond the contract, what the tool makes of an argument.
 var notes = map[string]string{
-	"action":      "accept gives the answer in content; decline and cancel both cancel the job.",
+	"name":       "With a name, the same start again returns the first job instead of making a second instance.",
+	"answers":    "Never a secret.",
+	"parameters": "Never a secret.",
+}
+
+// descriptions replace the contract's: they tell a model where it finds an argument.
+var descriptions = map[string]string{
 	"instance_id": "The instance's ID, from a job or list_instances.",
 	"job_id":      "The job's ID, from start_provision, deprovision_instance or list_jobs.",
-	"name":        "With a name, the same start again returns the first job instead of making a second instance.",
 	"operation":   "Only jobs of this operation.",
-	"question_id": "The id of an open question in the job's questions.",
-	"answers":     "Never a secret.",
-	"parameters":  "Never a secret.",
+	"question_id": "The ID of an open question in the job's questions.",
 }
 
 // args are those that have the same name in the tool and in the operation.
 func args(operation string, names ...string) []arg {
 	var list []arg
 	for _, name := range names {
-		list = append(list, arg{name: name, operation: operation, from: name, note: notes[name]})
+		a := arg{name: name, operation: operation, from: name, note: notes[name]}
+		if description, ok := descriptions[name]; ok {
+			a.set = schema{"description": description}
+		}
+		list = append(list, a)
 	}
 	return list
 }
@@ -80,7 +87,7 @@ var tools = []tool{
 		name: "get_job",
 		args: append(args("getJob", "job_id"), arg{
 			name: "wait_seconds", operation: "getJob", from: "wait",
-			set: schema{"maximum": 20, "default": 0, "description": "Seconds to wait at most, while the job is pending."},
+			set: schema{"maximum": 20, "default": 0, "description": "Seconds to wait at most while the job is pending or, with elicit false, while only a page can take the answer."},
 		}, elicit),
 		output: []string{"Job"},
 	},
