@@ -76,7 +76,11 @@ func newInspector(t *testing.T, c *cluster, url string) *inspector {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &inspector{config: filepath.Join(dir, "mcp.json"), env: []string{"HOME=" + dir, "MCP_INSPECTOR_SECRET_STORE=memory"}}
+	a := &inspector{config: filepath.Join(dir, "mcp.json"), env: []string{
+		"HOME=" + dir,
+		// Otherwise it warns of how it keeps secrets, where there is no keychain.
+		"MCP_INSPECTOR_SECRET_STORE=file", "MCP_INSPECTOR_SECRET_KEY=of this test",
+	}}
 	if err := os.WriteFile(a.config, config, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +102,7 @@ func (a *inspector) run(t *testing.T, args ...string) (stdout []byte, stderr str
 	return stdout, errors.String()
 }
 
-// listTools fails the test for any warning about a tool's schema.
+// listTools fails the test for any warning. Those about a tool's schema go to standard error.
 func (a *inspector) listTools(t *testing.T) {
 	t.Helper()
 	stdout, warnings := a.run(t, "--method", "tools/list", "--strict")
@@ -106,8 +110,8 @@ func (a *inspector) listTools(t *testing.T) {
 	if err := json.Unmarshal(stdout, &list); err != nil || len(list.Tools) == 0 {
 		t.Errorf("tools/list (%v): %s", err, stdout)
 	}
-	if text := warnings + string(stdout); warnings != "" || strings.Contains(text, "Schema portability") {
-		t.Errorf("tools/list warns: %s", text)
+	if warnings != "" {
+		t.Errorf("tools/list warns: %s", warnings)
 	}
 }
 
