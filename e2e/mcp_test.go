@@ -1,8 +1,10 @@
 package e2e_test
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
+	"sync/atomic"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -32,26 +34,65 @@ func TestWholeLifeThroughMCPWithReplicaKilledBeforeTheAnswer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c.balancer.served()
 			a := connect(t)
-			job := callJob(t, a, "start_provision", object{"service": "postgres", "plan": "small"})
-			record := c.balancer.served()
-			asked := c.apis[record[len(record)-1].replica]
-			mustAlternate(t, append(record, served{replica: -1}))
-			asked.kill()
-
-			job = callJob(t, a, "answer_question", object{
-				"job_id": job.ID, "question_id": openQuestion(t, job, "region").ID,
-				"action": "accept", "content": object{"region": "eu"},
+			var asked *replica
+			instanceID := liveThroughMCP(t, c, a, func() {
+				record := c.balancer.served()
+				asked = c.apis[record[len(record)-1].replica]
+				mustAlternate(t, append(record, served{replica: -1}))
+				asked.kill()
 			})
-			job = callUntilDone(t, a, job)
-			useDatabase(t, callCredentials(t, a, *job.BindingID))
-			job = callJob(t, a, "deprovision_instance", object{"instance_id": job.InstanceID})
-			c.confirmDeletion(t, job)
-			callUntilDone(t, a, callJob(t, a, "get_job", object{"job_id": job.ID}))
 			mustAlternate(t, c.balancer.served())
-			c.mustHaveNone(t, "postgres", job.InstanceID)
+			c.mustHaveNone(t, "postgres", instanceID)
 			asked.start(t)
 		})
 	}
+}
+
+// liveThroughMCP lets an agent make, use and delete a database. asked is called between the question and
+// its answer.
+func liveThroughMCP(t *testing.T, c *cluster, a agent, asked func()) (instanceID string) {
+	t.Helper()
+	job := callJob(t, a, "start_provision", object{"service": "postgres", "plan": "small"})
+	asked()
+	job = callJob(t, a, "answer_question", object{
+		"job_id": job.ID, "question_id": openQuestion(t, job, "region").ID,
+		"action": "accept", "content": object{"region": "eu"},
+	})
+	liveOnThroughMCP(t, c, a, job)
+	return job.InstanceID
+}
+
+// liveOnThroughMCP is the life after the answer.
+func liveOnThroughMCP(t *testing.T, c *cluster, a agent, job *client.Job) {
+	t.Helper()
+	job = callUntilDone(t, a, job)
+	useDatabase(t, callCredentials(t, a, *job.BindingID))
+	job = callJob(t, a, "deprovision_instance", object{"instance_id": job.InstanceID})
+	if job.State == client.JobStateAwaitingInput { // the plan wants a person's confirmation
+		c.confirmDeletion(t, job)
+		job = callJob(t, a, "get_job", object{"job_id": job.ID})
+	}
+	callUntilDone(t, a, job)
+}
+
+// TestWholeLifeWithFormThroughMCP lets the SDK show the question as a form and repeat the call by itself.
+func TestWholeLifeWithFormThroughMCP(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, options{})
+	var forms atomic.Int32
+	a := connectAgentWith(t, c, "2026-07-28", &mcp.ClientOptions{
+		ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			forms.Add(1)
+			return &mcp.ElicitResult{Action: "accept", Content: object{"region": "eu"}}, nil
+		},
+	})
+	job := callJob(t, a, "start_provision", object{"service": "postgres", "plan": "small", "name": "shop"})
+	if n := forms.Load(); n != 1 || job.State == client.JobStateAwaitingInput {
+		t.Fatalf("%d forms were shown and the job is %s, want one form, answered", n, job.State)
+	}
+	liveOnThroughMCP(t, c, a, job)
+	mustAlternate(t, c.balancer.served())
+	c.mustHaveNone(t, "postgres", job.InstanceID)
 }
 
 // callJob calls a tool that answers with a job.
@@ -95,12 +136,17 @@ type sdkAgent struct{ session *mcp.ClientSession }
 
 func connectAgent(t *testing.T, c *cluster, version string) agent {
 	t.Helper()
+	return connectAgentWith(t, c, version, nil)
+}
+
+func connectAgentWith(t *testing.T, c *cluster, version string, opts *mcp.ClientOptions) agent {
+	t.Helper()
 	transport := &mcp.StreamableClientTransport{
 		Endpoint:             c.balancer.URL + "/mcp",
 		HTTPClient:           &http.Client{Transport: withKey(c.agent)},
 		DisableStandaloneSSE: true, // a request beside the others, at no known moment
 	}
-	session, err := mcp.NewClient(&mcp.Implementation{Name: "e2e", Version: "1"}, nil).
+	session, err := mcp.NewClient(&mcp.Implementation{Name: "e2e", Version: "1"}, opts).
 		Connect(patient(t), transport, &mcp.ClientSessionOptions{ProtocolVersion: version})
 	if err != nil {
 		t.Fatalf("connect with version %s: %v", version, err)
