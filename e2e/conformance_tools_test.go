@@ -74,12 +74,7 @@ func (tr *translator) translate(r *http.Request) error {
 }
 
 func (tr *translator) body(header http.Header, body []byte) ([]byte, error) {
-	var message, params map[string]json.RawMessage
-	var name string
-	if json.Unmarshal(body, &message) != nil || string(message["method"]) != `"tools/call"` ||
-		json.Unmarshal(message["params"], &params) != nil || json.Unmarshal(params["name"], &name) != nil {
-		return body, nil
-	}
+	message, params, name := parseToolCall(body)
 	call, ok := tr.calls[name]
 	if !ok {
 		return body, nil
@@ -101,6 +96,15 @@ func (tr *translator) body(header http.Header, body []byte) ([]byte, error) {
 		return nil, err
 	}
 	return json.Marshal(message)
+}
+
+// parseToolCall gives the tool's name, which is empty for any other message.
+func parseToolCall(body []byte) (message, params map[string]json.RawMessage, name string) {
+	if json.Unmarshal(body, &message) == nil && string(message["method"]) == `"tools/call"` &&
+		json.Unmarshal(message["params"], &params) == nil {
+		_ = json.Unmarshal(params["name"], &name) // What is no string is left to the server to judge.
+	}
+	return message, params, name
 }
 
 func (tr *translator) arguments(call toolCall, params map[string]json.RawMessage) (object, error) {
