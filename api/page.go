@@ -4,7 +4,8 @@ import (
 	"bytes"
 	"net/http"
 	"regexp"
-	"strconv"
+	"slices"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -36,7 +37,7 @@ var (
 )
 
 // pagePolicy lets a page load its own files and nothing else, and post to nobody else.
-const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; " +
+const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 
 // registerPages serves the pages for people and what they load.
@@ -54,47 +55,44 @@ func (s *server) registerPages(r withHead) error {
 	for name, asset := range assets {
 		r.GET("/assets/"+name, func(c echo.Context) error { return serve(c, asset.ContentType, asset.Content) })
 	}
+	icon := assets[pages.Icon] // browsers ask for it at this path beside what is no page, such as JSON
+	r.GET("/favicon.ico", func(c echo.Context) error { return serve(c, icon.ContentType, icon.Content) })
 	return nil
 }
 
-// page does what all pages have in common: their headers, no posts from other sites, and errors that
-// people can read. It answers every error itself.
+// isPage reports whether people look at what is at the path, be there a page or not.
+func isPage(path string) bool {
+	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	return slices.Contains([]string{"sign-in", "sign-out", "jobs", "answer"}, first)
+}
+
+// page does what all pages have in common: their headers, and no posts from other sites.
 func (s *server) page(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		h := c.Response().Header()
-		h.Set("Content-Security-Policy", pagePolicy)
-		h.Set("Cache-Control", "no-store")
-		// Not no-referrer: with that, browsers send "Origin: null" with our own forms, and over plain
-		// http nothing else tells them from those of another site.
-		h.Set("Referrer-Policy", "same-origin")
-		err := s.visits.crossOrigin.Check(c.Request())
-		if err != nil {
-			err = &fault{status: http.StatusForbidden, code: jobs.InvalidRequest, detail: "The form was sent from another site, so it was not taken."}
-		} else {
-			err = next(c)
+		setPageHeaders(c.Response().Header())
+		if err := s.visits.crossOrigin.Check(c.Request()); err != nil {
+			return &fault{status: http.StatusForbidden, code: jobs.InvalidRequest, detail: "The form was sent from another site, so it was not taken."}
 		}
-		if err == nil || c.Response().Committed {
-			return err
-		}
-		return s.showError(c, err)
+		return next(c)
 	}
 }
 
-// showError is writeProblem for people.
-func (s *server) showError(c echo.Context, err error) error {
-	if c.Request().Context().Err() != nil {
-		return err // nobody reads it
-	}
-	call := callOf(c)
-	p, retryAfter := s.problem(err, call)
-	if p.Retryable {
-		c.Response().Header().Set("Retry-After", strconv.Itoa(max(1, seconds(retryAfter))))
-	}
-	m := pages.Message{Heading: p.Title, Text: deref(p.Detail)}
+func setPageHeaders(h http.Header) {
+	h.Set("Content-Security-Policy", pagePolicy)
+	h.Set("Cache-Control", "no-store")
+	// Not no-referrer: with that, browsers send "Origin: null" with our own forms, and over plain
+	// http nothing else tells them from those of another site.
+	h.Set("Referrer-Policy", "same-origin")
+}
+
+// showProblem writes a problem for people.
+func showProblem(c echo.Context, p *Problem) error {
+	setPageHeaders(c.Response().Header()) // the request may not have come to the page
+	m := pages.Message{Heading: p.Title, Text: deref(p.Detail), Faults: faultsInWords(p.Errors)}
 	if p.Status >= http.StatusInternalServerError {
-		m.RequestID = call.requestID
+		m.RequestID = p.RequestID
 	}
-	return show(c, p.Status, pages.Page{Title: p.Title, SignedIn: call.caller.KeyID != "", Body: m})
+	return show(c, p.Status, pages.Page{Title: p.Title, SignedIn: callOf(c).caller.KeyID != "", Body: m})
 }
 
 // show answers with a page.

@@ -56,7 +56,7 @@ func (s *server) showQuestion(c echo.Context) error {
 		return err
 	}
 	if !q.takesAnswer() {
-		return q.showClosed(c, http.StatusOK)
+		return s.showClosed(c, http.StatusOK, q)
 	}
 	form, err := newForm(q.Question)
 	if err != nil {
@@ -95,11 +95,16 @@ func (s *server) takeAnswer(c echo.Context) error {
 		return c.Redirect(http.StatusSeeOther, q.next())
 	case refusal != nil && len(refusal.Fields) > 0:
 		return q.show(c, http.StatusUnprocessableEntity, form, form.blame(refusal.Fields))
+	case errors.Is(err, jobs.QuoteChanged):
+		if q, err = s.findQuestion(c); err != nil { // for the question that takes its place
+			return err
+		}
+		return q.showAs(c, http.StatusConflict, "The price has changed", "Your answer was not taken. The job asks again with what holds now.")
 	case isClosed(err):
 		if q, err = s.findQuestion(c); err != nil {
 			return err
 		}
-		return q.showClosed(c, http.StatusConflict)
+		return s.showClosed(c, http.StatusConflict, q)
 	default:
 		return err
 	}
@@ -108,7 +113,7 @@ func (s *server) takeAnswer(c echo.Context) error {
 // isClosed reports whether the question takes no answer any more.
 func isClosed(err error) bool {
 	return errors.Is(err, jobs.QuestionAlreadyAnswered) || errors.Is(err, jobs.QuestionHasExpired) ||
-		errors.Is(err, jobs.QuestionWasWithdrawn) || errors.Is(err, jobs.QuoteChanged)
+		errors.Is(err, jobs.QuestionWasWithdrawn)
 }
 
 // next is where to go after the answer.
@@ -134,16 +139,26 @@ func (a *asked) show(c echo.Context, status int, f *form, faults []pages.Fault) 
 	}})
 }
 
-func (a *asked) showClosed(c echo.Context, status int) error {
-	var heading, text string
+// showClosed says why the question takes no answer.
+func (s *server) showClosed(c echo.Context, status int, a *asked) error {
 	switch a.State {
 	case jobs.QuestionAnswered:
-		heading, text = "This question is already answered", "The first answer counts, and it cannot be changed."
+		declined, err := s.service.WasDeclined(c.Request().Context(), callOf(c).caller, a.job.ID, a.ID)
+		if err != nil {
+			return err
+		}
+		if declined {
+			return a.showAs(c, status, "This question was declined", declinedInWords(&a.job))
+		}
+		return a.showAs(c, status, "This question is already answered", "The first answer counts, and it cannot be changed.")
 	case jobs.QuestionWithdrawn:
-		heading, text = "This question was withdrawn", "The job no longer asks it, so it takes no answer."
+		return a.showAs(c, status, "This question was withdrawn", "The job no longer asks it, so it takes no answer.")
 	default: // it is still open where no sweep has seen it since
-		heading, text = "This question has expired", "It takes no answer any more."
+		return a.showAs(c, status, "This question has expired", "It takes no answer any more.")
 	}
+}
+
+func (a *asked) showAs(c echo.Context, status int, heading, text string) error {
 	return show(c, status, pages.Page{Title: heading, SignedIn: true, Body: pages.Closed{
 		About: a.about, Question: a.Message, Heading: heading, Text: text, Open: openQuestions(&a.job),
 	}})

@@ -200,8 +200,30 @@ func TestPriceAndDecline(t *testing.T) {
 	r := b.post(t, path, url.Values{"action": {"decline"}})
 	wantStatus(t, r, http.StatusSeeOther)
 	f.until(t, job.ID, jobs.Canceled)
-	wantText(t, b.get(t, path), "already answered")
+	wantText(t, b.get(t, path), "This question was declined", "The job was canceled for that")
+	r = b.post(t, path, url.Values{"action": {"accept"}})
+	wantStatus(t, r, http.StatusConflict)
+	wantText(t, r, "This question was declined")
 	wantText(t, b.get(t, "/jobs/"+job.ID), "Canceled", "Declined confirm_cost.", "you")
+}
+
+// An answer to a price that has changed counts for nothing, and the page leads to the new question.
+func TestAChangedPrice(t *testing.T) {
+	t.Parallel()
+	f := newPages(t, &asking{})
+	job, path := f.asked(t, "paid")
+	dearer := f.withCatalog(t, strings.Replace(pageCatalog, `"5.00"`, `"6.00"`, 1))
+	b := dearer.signIn(t, f.person)
+	r := b.post(t, path, url.Values{"action": {"accept"}})
+	wantStatus(t, r, http.StatusConflict)
+	after, err := f.Get(t.Context(), f.agent, job.ID)
+	if err != nil || len(after.Questions) != 2 {
+		t.Fatalf("questions %+v (%v)", after.Questions, err)
+	}
+	again := "/answer/" + after.Questions[1].ID
+	wantText(t, r, "The price has changed", "Your answer was not taken.", "The job asks", `href="`+again+`"`)
+	wantText(t, b.get(t, again), "6.00 USD per month")
+	wantText(t, b.get(t, path), "This question was withdrawn", `href="`+again+`"`)
 }
 
 // Of two tabs with the same question the first one counts.

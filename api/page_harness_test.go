@@ -75,6 +75,7 @@ func (*asking) Find(context.Context, *provider.Request) ([]provider.Object, erro
 type pageFixture struct {
 	*fixture
 
+	driver *asking
 	sealer *jobs.Sealer
 	agent  jobs.Caller
 	person string // a key with all scopes
@@ -91,15 +92,8 @@ func newPages(t testing.TB, d *asking) *pageFixture {
 		t.Fatal(err)
 	}
 	d.got = make(chan map[string]any, 1)
-	c, err := catalog.Load("test.yaml", []byte(pageCatalog), func(string) (string, bool) { return "", false },
-		map[string]provider.Factory{"asking": func(json.RawMessage) (provider.Driver, error) { return d, nil }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.Service, err = jobs.New(jobs.Config{Pool: f.pool, Catalog: c, Sealer: f.sealer, Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f.driver = d
+	f.serve(t, pageCatalog)
 	if f.tenant, err = jobs.NewAdmin(f.pool).CreateTenant(t.Context(), "acme"); err != nil {
 		t.Fatal(err)
 	}
@@ -108,10 +102,34 @@ func newPages(t testing.TB, d *asking) *pageFixture {
 		t.Fatal(err)
 	}
 	f.person = f.newKey(t, jobs.NewKey{TenantID: f.tenant.ID, Kind: jobs.KindPerson, Scopes: jobs.AllScopes()})
+	return f
+}
+
+// serve makes the service with the catalog and serves its API.
+func (f *pageFixture) serve(t testing.TB, text string) {
+	t.Helper()
+	c, err := catalog.Load("test.yaml", []byte(text), func(string) (string, bool) { return "", false },
+		map[string]provider.Factory{"asking": func(json.RawMessage) (provider.Driver, error) { return f.driver, nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Service, err = jobs.New(jobs.Config{Pool: f.pool, Catalog: c, Sealer: f.sealer, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
 	server := httptest.NewServer(f.handler(t))
 	t.Cleanup(server.Close)
 	f.url = server.URL
-	return f
+}
+
+// withCatalog is another replica, which has another catalog.
+func (f *pageFixture) withCatalog(t testing.TB, text string) *pageFixture {
+	t.Helper()
+	inner := *f.fixture
+	other := *f
+	other.fixture = &inner
+	other.serve(t, text)
+	return &other
 }
 
 // handlerAt is the API with another public URL.
@@ -200,7 +218,7 @@ func (b *browser) do(t testing.TB, method, path, body string, header map[string]
 // checkPage holds what all pages have in common.
 func checkPage(t testing.TB, r response) {
 	t.Helper()
-	const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; " +
+	const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 		"form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 	for name, want := range map[string]string{
 		"Content-Security-Policy": policy, "Cache-Control": "no-store", "Referrer-Policy": "same-origin",

@@ -236,7 +236,7 @@ func TestFormsOfOtherSitesAreRefused(t *testing.T) {
 func TestAssets(t *testing.T) {
 	t.Parallel()
 	f := newPages(t, &asking{})
-	for name, contentType := range map[string]string{"pages.css": "text/css; charset=utf-8", "job.js": "text/javascript; charset=utf-8"} {
+	for name, contentType := range map[string]string{"pages.css": "text/css; charset=utf-8", "job.js": "text/javascript; charset=utf-8", "icon.svg": "image/svg+xml"} {
 		r := f.send(t, request{method: "GET", path: "/assets/" + name, key: "-"})
 		wantStatus(t, r, http.StatusOK)
 		if r.Header.Get("Content-Type") != contentType || r.text == "" {
@@ -244,6 +244,11 @@ func TestAssets(t *testing.T) {
 		}
 		r = f.send(t, request{method: "GET", path: "/assets/" + name, key: "-", header: map[string]string{"If-None-Match": r.Header.Get("ETag")}})
 		wantStatus(t, r, http.StatusNotModified)
+	}
+	r := f.send(t, request{method: "GET", path: "/favicon.ico", key: "-"})
+	wantStatus(t, r, http.StatusOK)
+	if r.Header.Get("Content-Type") != "image/svg+xml" {
+		t.Errorf("icon: %v", r.Header)
 	}
 	wantProblem(t, f.send(t, request{method: "GET", path: "/assets/none.js", key: "-"}), http.StatusNotFound, "not_found")
 }

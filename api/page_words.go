@@ -2,6 +2,7 @@ package api
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/provisiond/provisiond/api/pages"
@@ -59,6 +60,23 @@ func failureInWords(j *jobs.Job) string {
 		again = "The same start may work later."
 	}
 	return fmt.Sprintf("%s (%s) %s", sentence(j.Error.Message), j.Error.Code, again)
+}
+
+// declinedInWords says what came of a declined question.
+func declinedInWords(j *jobs.Job) string {
+	if j.State == jobs.Pending {
+		return "The job is being canceled for that, and the answer cannot be changed."
+	}
+	return "The job was canceled for that, and the answer cannot be changed."
+}
+
+// faultsInWords lists what is wrong with a form that is not of ours.
+func faultsInWords(errs *[]FieldError) []string {
+	var lines []string
+	for _, e := range deref(errs) {
+		lines = append(lines, sentence(strings.TrimSpace(strings.TrimPrefix(e.Pointer, "/")+" "+e.Detail)))
+	}
+	return lines
 }
 
 func leftoversInWords(j *jobs.Job) []string {

@@ -49,7 +49,7 @@ var retryables = map[jobs.Code]bool{
 const statusClientGone = 499
 
 // writeProblem is the one writer of error answers: echo's error handler, and so also what a returned
-// error of a handler or a middleware comes to.
+// error of a handler or a middleware comes to. Where people look, it is a page.
 func (s *server) writeProblem(err error, c echo.Context) {
 	call := callOf(c)
 	if c.Response().Committed {
@@ -67,6 +67,12 @@ func (s *server) writeProblem(err error, c echo.Context) {
 	h.Set("Cache-Control", "no-store")
 	if p.Retryable {
 		h.Set("Retry-After", strconv.Itoa(max(1, seconds(retryAfter))))
+	}
+	if isPage(c.Request().URL.Path) {
+		if err := showProblem(c, &p); err != nil && call.cause == nil {
+			call.cause = err
+		}
+		return
 	}
 	if code := jobs.Code(p.Code); code == jobs.Unauthenticated || code == jobs.InsufficientScope {
 		h.Set("WWW-Authenticate", s.challenge(c, code))

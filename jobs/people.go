@@ -23,6 +23,15 @@ func (s *Service) JobOfQuestion(ctx context.Context, c Caller, questionID string
 	return j, nil
 }
 
+// WasDeclined reports whether the answer to a question of the job was a no, which canceled the job.
+func (s *Service) WasDeclined(ctx context.Context, c Caller, jobID, questionID string) (bool, error) {
+	var declined bool
+	err := s.pool.QueryRow(ctx, `
+		SELECT EXISTS (SELECT FROM event WHERE tenant_id = $1 AND job_id = $2 AND type = 'question.declined' AND data->>'question_id' = $3)`,
+		c.TenantID, jobID, questionID).Scan(&declined)
+	return declined, wrap("look for declined question", err)
+}
+
 // Origin is where a job comes from, in the words of those who named things. A name may be empty, and
 // so may the kind of who has no API key.
 type Origin struct {

@@ -24,7 +24,10 @@ type Asset struct {
 	Content     []byte
 }
 
-var contentTypes = map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
+var contentTypes = map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
+
+// Icon is the asset that browsers show beside a page's title.
+const Icon = "icon.svg"
 
 // Assets returns the files that the pages load, by name. They are served at /assets/.
 func Assets() (map[string]Asset, error) {

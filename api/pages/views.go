@@ -18,6 +18,8 @@ type Hop struct{ To string }
 type Message struct {
 	Heading string
 	Text    string
+	// Faults lists what is wrong with the request, where that is known.
+	Faults []string
 	// RequestID helps an operator to find what went wrong; "" where there is nothing to find.
 	RequestID string
 }
