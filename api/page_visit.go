@@ -74,7 +74,7 @@ func (s *server) signedIn(scope string, next echo.HandlerFunc) echo.HandlerFunc 
 		case err != nil:
 			return err
 		case !caller.Can(scope):
-			return &jobs.Error{Code: jobs.InsufficientScope, Detail: fmt.Sprintf("Your key needs the scope %s for this page.", scope)}
+			return &jobs.Error{Code: jobs.InsufficientScope, Detail: fmt.Sprintf("Your key or account needs the scope %s for this page.", scope)}
 		default:
 			return next(c)
 		}
