@@ -28,7 +28,7 @@ type Config struct {
 	// MaxWait bounds how long a poll is held; 25 s. The HTTP server's WriteTimeout must be longer,
 	// and so must the idle timeout of every proxy before it.
 	MaxWait time.Duration
-	// OIDC, where not nil, lets callers in with access tokens, too.
+	// OIDC, where not nil, lets callers in with access tokens, too, and people at its issuer.
 	OIDC *OIDC
 	// Logger gets one line for each request; slog.Default() if nil.
 	Logger *slog.Logger
@@ -45,6 +45,7 @@ type server struct {
 	logger    *slog.Logger
 	contract  *contract
 	tokens    *accessTokens // nil where API keys are all
+	gate      *gate         // nil where people sign in with keys alone
 	services  map[string]Service
 	visits    visits
 }
@@ -101,6 +102,7 @@ func newServer(c Config) (*server, error) {
 		if s.tokens, err = newAccessTokens(*c.OIDC, s.publicURL, c.Service); err != nil {
 			return nil, err
 		}
+		s.gate = newGate(*c.OIDC, s.publicURL, s.tokens)
 	}
 	if s.visits, err = newVisits(public); err != nil {
 		return nil, err

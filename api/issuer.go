@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
+	"github.com/go-jose/go-jose/v4/jwt"
 
 	"github.com/provisiond/provisiond/jobs"
 )
@@ -35,6 +36,7 @@ type issuer struct {
 	client *http.Client
 
 	mu    sync.Mutex
+	found metadata
 	keys  *oidc.RemoteKeySet // nil until it was found
 	until time.Time
 }
@@ -64,28 +66,64 @@ func (i *issuer) verify(ctx context.Context, token string) (*oidc.IDToken, error
 	return nil, tokenRefused("it is malformed or was not signed with one of the issuer's keys")
 }
 
-// keySet finds where the issuer's keys are (OpenID Connect Discovery 1.0). The keys themselves are
-// fetched by the first token, and again when one names a key that is not known.
+// claims returns the claims of a token that verify lets pass.
+func (i *issuer) claims(ctx context.Context, token string) (registered jwt.Claims, all map[string]any, err error) {
+	verified, err := i.verify(ctx, token)
+	if err != nil {
+		return jwt.Claims{}, nil, err
+	}
+	if verified.Claims(&registered) != nil || verified.Claims(&all) != nil {
+		return jwt.Claims{}, nil, tokenRefused("a claim is not of its type")
+	}
+	return registered, all, nil
+}
+
+// metadata is what the issuer says of itself, as far as it is needed.
+type metadata struct {
+	KeysURL string `json:"jwks_uri"`
+	AuthURL string `json:"authorization_endpoint"`
+	// TokenURL is where codes become tokens, and AuthMethods how a client says there who it is.
+	TokenURL    string   `json:"token_endpoint"`
+	AuthMethods []string `json:"token_endpoint_auth_methods_supported"`
+}
+
 func (i *issuer) keySet() (*oidc.RemoteKeySet, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
+	if err := i.discover(); err != nil {
+		return nil, err
+	}
+	return i.keys, nil
+}
+
+// endpoints finds where people sign in. Error: Unavailable.
+func (i *issuer) endpoints() (metadata, error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if err := i.discover(); err != nil {
+		return metadata{}, issuerAway(err)
+	}
+	return i.found, nil
+}
+
+// discover finds the issuer's metadata (OpenID Connect Discovery 1.0), with the lock held. The keys
+// themselves are fetched by the first token, and again when one names a key that is not known.
+func (i *issuer) discover() error {
 	if i.keys != nil && time.Now().Before(i.until) {
-		return i.keys, nil
+		return nil
 	}
 	// Not the request's context: what is found is for all, and its client may go away.
 	ctx := oidc.ClientContext(context.Background(), i.client)
 	provider, err := oidc.NewProvider(ctx, i.url)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var metadata struct {
-		KeysURL string `json:"jwks_uri"`
+	var found metadata
+	if err := provider.Claims(&found); err != nil {
+		return err
 	}
-	if err := provider.Claims(&metadata); err != nil {
-		return nil, err
-	}
-	i.keys, i.until = oidc.NewRemoteKeySet(ctx, metadata.KeysURL), time.Now().Add(keysLife)
-	return i.keys, nil
+	i.found, i.keys, i.until = found, oidc.NewRemoteKeySet(ctx, found.KeysURL), time.Now().Add(keysLife)
+	return nil
 }
 
 // keySetTry keeps the error of a key set, which the verifier passes on as text only: that the issuer is

@@ -46,11 +46,14 @@ type testIssuer struct {
 	// status is that of its answers, 0 for all well.
 	status  map[string]int
 	fetched int // how often the keys were
+	// grant answers the token endpoint, where people's browsers are sent back with codes.
+	grant http.HandlerFunc
 }
 
 const (
 	discoveryPath = "/.well-known/openid-configuration"
 	keysPath      = "/keys"
+	tokenPath     = "/token"
 )
 
 func newTestIssuer(t *testing.T, keys ...signingKey) *testIssuer {
@@ -93,13 +96,17 @@ func (i *testIssuer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if r.URL.Path == tokenPath {
+		i.grant(w, r)
+		return
+	}
 	if r.URL.Path == keysPath {
 		i.fetched++
 		_ = json.NewEncoder(w).Encode(jose.JSONWebKeySet{Keys: i.keys})
 		return
 	}
 	_ = json.NewEncoder(w).Encode(map[string]any{
-		"issuer": i.url, "jwks_uri": i.url + keysPath, "authorization_endpoint": i.url + "/authorize", "token_endpoint": i.url + "/token",
+		"issuer": i.url, "jwks_uri": i.url + keysPath, "authorization_endpoint": i.url + "/authorize", "token_endpoint": i.url + tokenPath,
 	})
 }
 

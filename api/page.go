@@ -17,8 +17,11 @@ import (
 const (
 	signInPath  = "/sign-in"
 	signOutPath = "/sign-out"
-	jobsPath    = "/jobs/"
-	answersPath = "/answer/"
+	// beginPath leads to the issuer, and callbackPath back.
+	beginPath    = "/sign-in/begin"
+	callbackPath = "/sign-in/callback"
+	jobsPath     = "/jobs/"
+	answersPath  = "/answer/"
 )
 
 func answerPath(questionID string) string { return answersPath + questionID }
@@ -44,6 +47,7 @@ const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img
 func (s *server) registerPages(r withHead) error {
 	r.GET(signInPath, s.page(s.showSignIn))
 	r.POST(signInPath, s.page(s.signIn))
+	s.registerGate(r.Echo)
 	r.POST(signOutPath, s.page(s.signOut))
 	r.GET(answersPath+":question_id", s.page(s.signedIn(jobs.ScopeQuestionsAnswer, s.showQuestion)))
 	r.POST(answersPath+":question_id", s.page(s.signedIn(jobs.ScopeQuestionsAnswer, s.takeAnswer)))

@@ -18,7 +18,8 @@ import (
 
 // visits is what is known of people's browsers beforehand.
 type visits struct {
-	cookie string
+	// cookie and flowCookie are the names of the session's cookie and of that of a sign-in at the issuer.
+	cookie, flowCookie string
 	// secure keeps the cookie off plain http.
 	secure bool
 	// crossOrigin refuses forms that are posted from other sites.
@@ -26,9 +27,10 @@ type visits struct {
 }
 
 func newVisits(public *url.URL) (visits, error) {
-	v := visits{cookie: "provisiond", secure: public.Scheme == "https", crossOrigin: http.NewCrossOriginProtection()}
+	v := visits{cookie: "provisiond", flowCookie: "provisiond-flow", secure: public.Scheme == "https", crossOrigin: http.NewCrossOriginProtection()}
 	if v.secure {
-		v.cookie = "__Host-provisiond" // so no other host of the domain can set it
+		v.cookie = "__Host-provisiond"            // so no other host of the domain can set it
+		v.flowCookie = "__Secure-provisiond-flow" // __Host- would want the path /
 	}
 	// A proxy may hand on another Host than the browser's.
 	if err := v.crossOrigin.AddTrustedOrigin(public.Scheme + "://" + public.Host); err != nil {
@@ -72,7 +74,7 @@ func (s *server) signedIn(scope string, next echo.HandlerFunc) echo.HandlerFunc 
 		case err != nil:
 			return err
 		case !caller.Can(scope):
-			return &jobs.Error{Code: jobs.InsufficientScope, Detail: fmt.Sprintf("Your key needs the scope %s for this page.", scope)}
+			return &jobs.Error{Code: jobs.InsufficientScope, Detail: fmt.Sprintf("Your key or account needs the scope %s for this page.", scope)}
 		default:
 			return next(c)
 		}
@@ -116,9 +118,13 @@ func (s *server) showSignIn(c echo.Context) error {
 	if err == nil && back != "" {
 		return c.Redirect(http.StatusSeeOther, back)
 	}
-	return show(c, http.StatusOK, pages.Page{
-		Title: "Sign in", SignedIn: err == nil, Body: pages.SignIn{Return: back, KeyID: caller.KeyID},
-	})
+	view := s.signInPage(back)
+	if isSubject(caller) {
+		view.Subject = caller.KeyID
+	} else {
+		view.KeyID = caller.KeyID
+	}
+	return show(c, http.StatusOK, pages.Page{Title: "Sign in", SignedIn: err == nil, Body: view})
 }
 
 // signIn takes a key. What it says of a wrong one is the same for all that are no key.
@@ -130,7 +136,9 @@ func (s *server) signIn(c echo.Context) error {
 	back := localPath(form.Get("return"))
 	caller, text, err := s.service.SignIn(c.Request().Context(), strings.TrimSpace(form.Get("key")))
 	refuse := func(status int, detail string) error {
-		return show(c, status, pages.Page{Title: "Error: Sign in", Body: pages.SignIn{Return: back, Error: detail}})
+		view := s.signInPage(back)
+		view.Error = detail
+		return show(c, status, pages.Page{Title: "Error: Sign in", Body: view})
 	}
 	switch {
 	case errors.Is(err, jobs.Unauthenticated):

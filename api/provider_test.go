@@ -42,19 +42,44 @@ func (s providerStorage) GetPrivateClaimsFromScopes(_ context.Context, _, _ stri
 	return map[string]any{"tenant": s.tenant, "kind": "service", "scope": strings.Join(scopes, " ")}, nil
 }
 
-// newProvider runs an OpenID provider and returns its URL.
-func newProvider(t *testing.T, tenant string) string {
+// SetUserinfoFromRequest adds to the ID token what provisiond wants to know of a person.
+func (s providerStorage) SetUserinfoFromRequest(ctx context.Context, info *oidc.UserInfo, r op.IDTokenRequest, scopes []string) error {
+	info.AppendClaims("tenant", s.tenant)
+	info.AppendClaims("kind", "person")
+	return s.Storage.SetUserinfoFromRequest(ctx, info, r, scopes)
+}
+
+// The client that the provider knows the pages by.
+const (
+	clientID     = "pages"
+	clientSecret = "secret-of-the-pages-51c0"
+)
+
+// newProvider runs an OpenID provider and returns its URL. Whoever comes to sign in is let in at once,
+// and led back to one of the redirect URIs.
+func newProvider(t *testing.T, tenant string, redirectURIs ...string) string {
 	t.Helper()
 	server := httptest.NewUnstartedServer(nil)
 	issuer := "http://" + server.Listener.Addr().String()
+	clients := map[string]*storage.Client{clientID: storage.WebClient(clientID, clientSecret, redirectURIs...)}
+	store := providerStorage{storage.NewStorageWithClients(storage.NewUserStore(issuer), clients), tenant}
 	provider, err := op.NewProvider(
-		&op.Config{CryptoKey: [32]byte{1}, SupportedScopes: []string{"openid"}},
-		providerStorage{storage.NewStorage(storage.NewUserStore(issuer)), tenant},
+		&op.Config{CryptoKey: [32]byte{1}, CodeMethodS256: true, SupportedScopes: []string{"openid"}},
+		store,
 		op.StaticIssuer(issuer), op.WithAllowInsecure())
 	if err != nil {
 		t.Fatal(err)
 	}
-	server.Config.Handler = provider
+	mux := http.NewServeMux()
+	mux.Handle("/", provider)
+	mux.Handle("/login/username", op.NewIssuerInterceptor(provider.IssuerFromRequest).HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		id := r.FormValue("authRequestID")
+		if err := store.CheckUsernamePassword("test-user2", "verysecure", id); err != nil {
+			t.Error(err)
+		}
+		http.Redirect(w, r, op.AuthCallbackURL(provider)(r.Context(), id), http.StatusFound)
+	}))
+	server.Config.Handler = mux
 	server.Start()
 	t.Cleanup(server.Close)
 	return issuer

@@ -14,41 +14,52 @@ import (
 const SessionTime = 12 * time.Hour
 
 // Session is a person's sign-in to the pages. It stands, sealed, in a cookie and nowhere else, so that
-// every replica knows it. It ends early when its key does.
+// every replica knows it. That of a key ends early when the key does.
 type Session struct {
 	KeyID     string    `json:"key_id"`
 	TenantID  string    `json:"tenant_id"`
 	ExpiresAt time.Time `json:"expires_at"`
+	// Kind and Scopes are those of a person whom an OpenID provider vouches for: the KeyID is then the
+	// subject's. They are empty for an API key, which is looked up.
+	Kind   KeyKind  `json:"kind,omitempty"`
+	Scopes []string `json:"scopes,omitempty"`
 }
 
 // sessionPlace keeps other sealed values from passing for a session. Whose it is shows once it is open.
 var sessionPlace = place{table: "session", column: "cookie"}
 
-// maxSessionText bounds what is decrypted, in bytes; a session is about 200.
-const maxSessionText = 1024
+// maxCookieText bounds what is decrypted, in bytes; a session is about 400.
+const maxCookieText = 1024
 
 var errNoSession = &Error{Code: Unauthenticated, Detail: "You are not signed in, or no longer."}
 
 // SealSession writes a session as text that a cookie can hold.
 func (s *Sealer) SealSession(session Session) (string, error) {
-	sealed, err := s.seal(sessionPlace, session)
-	return base64.RawURLEncoding.EncodeToString(sealed), err
+	return s.sealText(sessionPlace, session)
 }
 
 // OpenSession reads what SealSession wrote. Error: Unauthenticated.
 func (s *Sealer) OpenSession(text string) (Session, error) {
-	if text == "" || len(text) > maxSessionText {
-		return Session{}, errNoSession
-	}
-	sealed, err := base64.RawURLEncoding.DecodeString(text)
-	if err != nil {
-		return Session{}, errNoSession
-	}
 	var session Session
-	if err := s.open(sessionPlace, sealed, &session); err != nil {
+	if !s.openText(sessionPlace, text, &session) {
 		return Session{}, errNoSession
 	}
 	return session, nil
+}
+
+// sealText is seal for a cookie.
+func (s *Sealer) sealText(p place, value any) (string, error) {
+	sealed, err := s.seal(p, value)
+	return base64.RawURLEncoding.EncodeToString(sealed), err
+}
+
+// openText reports whether the text is what sealText made for the same place.
+func (s *Sealer) openText(p place, text string, value any) bool {
+	if text == "" || len(text) > maxCookieText {
+		return false
+	}
+	sealed, err := base64.RawURLEncoding.DecodeString(text)
+	return err == nil && s.open(p, sealed, value) == nil
 }
 
 // SignIn begins a session with a person's key and returns it as text for a cookie. Errors:
@@ -59,10 +70,29 @@ func (s *Service) SignIn(ctx context.Context, token string) (Caller, string, err
 		return Caller{}, "", err
 	}
 	if !c.isPerson() {
-		return Caller{}, "", &Error{Code: PersonRequired, Detail: fmt.Sprintf("The key is of kind %s, and only a person can sign in.", c.Kind)}
+		return Caller{}, "", errNotAPerson(c)
 	}
 	text, err := s.cfg.Sealer.SealSession(Session{KeyID: c.KeyID, TenantID: c.TenantID, ExpiresAt: time.Now().Add(SessionTime)})
 	return c, text, err
+}
+
+// SignInAs begins a session of a person whom an OpenID provider vouches for, and returns it as text for a
+// cookie. No key ends it early, so until says when it ends; it lasts for SessionTime at most. Error:
+// PersonRequired for an agent or a service.
+func (s *Service) SignInAs(c Caller, until time.Time) (string, error) {
+	if !c.isPerson() {
+		return "", errNotAPerson(c)
+	}
+	if latest := time.Now().Add(SessionTime); until.After(latest) {
+		until = latest
+	}
+	return s.cfg.Sealer.SealSession(Session{
+		KeyID: c.KeyID, TenantID: c.TenantID, ExpiresAt: until, Kind: c.Kind, Scopes: c.Scopes,
+	})
+}
+
+func errNotAPerson(c Caller) error {
+	return &Error{Code: PersonRequired, Detail: fmt.Sprintf("The key is of kind %s, and only a person can sign in.", c.Kind)}
 }
 
 // Resume finds who is signed in. Error: Unauthenticated, the same whether the text is no session of
@@ -74,6 +104,9 @@ func (s *Service) Resume(ctx context.Context, text string) (Caller, error) {
 	}
 	if !time.Now().Before(session.ExpiresAt) {
 		return Caller{}, errNoSession
+	}
+	if session.Kind != "" {
+		return Caller{TenantID: session.TenantID, KeyID: session.KeyID, Kind: session.Kind, Scopes: session.Scopes}, nil
 	}
 	return s.callerOf(ctx, session)
 }

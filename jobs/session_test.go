@@ -4,6 +4,8 @@ import (
 	"errors"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestASessionEndsWithItsKey(t *testing.T) {
@@ -50,6 +52,31 @@ func TestOtherSealedValuesAreNoSession(t *testing.T) {
 	for _, text := range []string{"", "x", "*", string(sealed)} {
 		if _, err := f.Resume(t.Context(), text); !errors.Is(err, Unauthenticated) {
 			t.Errorf("error %v", err)
+		}
+	}
+}
+
+func TestASessionOfASubject(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	person := Caller{TenantID: f.caller.TenantID, KeyID: "oidc:x", Kind: KindPerson, Scopes: []string{ScopeJobsRead}}
+	text, err := f.SignInAs(person, time.Now().Add(time.Minute))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := f.Resume(t.Context(), text)
+	if diff := cmp.Diff(person, got); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	if text, err = f.SignInAs(person, time.Now().Add(-time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Resume(t.Context(), text); !errors.Is(err, Unauthenticated) {
+		t.Errorf("expired: error %v", err)
+	}
+	for _, kind := range []KeyKind{KindAgent, KindService, ""} {
+		if _, err := f.SignInAs(Caller{TenantID: person.TenantID, KeyID: person.KeyID, Kind: kind}, time.Now().Add(time.Minute)); !errors.Is(err, PersonRequired) {
+			t.Errorf("%q: error %v", kind, err)
 		}
 	}
 }

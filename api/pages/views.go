@@ -1,13 +1,17 @@
 package pages
 
-// SignIn asks for a person's key.
+// SignIn asks for a person's key, or leads to an issuer.
 type SignIn struct {
 	// Return is the path to go on to.
 	Return string
 	// Error says what is wrong with the key that was given; "" at first.
 	Error string
-	// KeyID is who is signed in already; "" for nobody.
-	KeyID string
+	// Issuer is the host where people can sign in, too; "" for none.
+	Issuer string
+	// Refused says why signing in there failed; "" at first.
+	Refused string
+	// KeyID is who is signed in already with a key, and Subject who is by the issuer; "" for nobody.
+	KeyID, Subject string
 }
 
 // Hop is a page between: a browser that comes from another site keeps the cookie back, and brings it

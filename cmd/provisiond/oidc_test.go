@@ -14,11 +14,15 @@ import (
 func TestOIDCOptions(t *testing.T) {
 	t.Parallel()
 	var parsed cli
-	args := []string{"dev", "--oidc-issuer=https://id.example", "--oidc-audience=a,b", "--oidc-kind-claim=who"}
-	if _, err := parse(&parsed, args, lookupIn(nil), &problems{}, new(buffer), new(buffer)); err != nil {
+	args := []string{"dev", "--oidc-issuer=https://id.example", "--oidc-audience=a,b", "--oidc-kind-claim=who", "--oidc-client-id=pages"}
+	vars := map[string]string{"PROVISIOND_OIDC_CLIENT_SECRET_FILE": writeFile(t, "secret", "hunter2\n")}
+	if _, err := parse(&parsed, args, lookupIn(vars), &problems{}, new(buffer), new(buffer)); err != nil {
 		t.Fatal(err)
 	}
-	want := &api.OIDC{Issuer: "https://id.example", Audiences: []string{"a", "b"}, TenantClaim: "tenant", KindClaim: "who"}
+	want := &api.OIDC{
+		Issuer: "https://id.example", Audiences: []string{"a", "b"}, TenantClaim: "tenant", KindClaim: "who",
+		ClientID: "pages", ClientSecret: "hunter2",
+	}
 	if diff := cmp.Diff(want, parsed.Dev.oidc()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -26,6 +30,11 @@ func TestOIDCOptions(t *testing.T) {
 		"provisiond: --oidc-issuer (PROVISIOND_OIDC_ISSUER) must be an http or https URL")
 	runCommand(t, nil, "dev", "--oidc-audience=a").expect(t, exitConfig,
 		"provisiond: --oidc-audience (PROVISIOND_OIDC_AUDIENCE) needs --oidc-issuer")
+	runCommand(t, nil, "dev", "--oidc-audience=a", "--oidc-client-id=pages").expect(t, exitConfig,
+		"provisiond: --oidc-audience (PROVISIOND_OIDC_AUDIENCE) needs --oidc-issuer",
+		"provisiond: --oidc-client-id (PROVISIOND_OIDC_CLIENT_ID) needs --oidc-issuer")
+	runCommand(t, nil, "dev", "--oidc-issuer=https://id.example", "--oidc-client-secret=hunter2").expect(t, exitConfig,
+		"provisiond: --oidc-client-secret (PROVISIOND_OIDC_CLIENT_SECRET) needs --oidc-client-id")
 }
 
 // An issuer that is away does not keep a replica from starting.
