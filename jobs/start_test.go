@@ -2,8 +2,8 @@ package jobs
 
 import (
 	"errors"
-	"sync"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
