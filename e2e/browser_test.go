@@ -53,7 +53,7 @@ func TestInteropPages(t *testing.T) {
 			short := colour("colour", 0)
 			short["expiry"] = "1s"
 			job := b.asked(t, short)
-			waitJob(t, b.sdk, job.ID, client.JobStateFailed)
+			eventually(t, "the question expires", func() bool { return getJob(t, b.sdk, job.ID).State == client.JobStateFailed })
 			b.visit(t, "expired", job)
 		},
 		"answered": func(t *testing.T) {
