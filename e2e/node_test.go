@@ -3,11 +3,13 @@
 package e2e_test
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 )
 
 // The tests behind the build tag interop run clients that are not written in Go: Node.js programs of
@@ -15,8 +17,11 @@ import (
 
 const nodeDir = "node"
 
+// nodePatience is far more than any script needs: it is for those that hang.
+const nodePatience = 3 * time.Minute
+
 // runNode runs a script of e2e/node to its end with these variables on top of the environment, and
-// returns what it prints. It fails the test where the script fails.
+// returns what it prints. It fails the test where the script fails or does not end.
 func runNode(t *testing.T, env []string, script string, args ...string) string {
 	t.Helper()
 	out, err := nodeCommand(t, env, script, args...).CombinedOutput()
@@ -36,7 +41,9 @@ func nodeCommand(t *testing.T, env []string, script string, args ...string) *exe
 	if _, err := os.Stat(node); err != nil {
 		t.Fatalf("run the test by `make interop`, which installs Node.js: %v", err)
 	}
-	cmd := exec.CommandContext(t.Context(), node, slices.Insert(args, 0, script)...)
+	ctx, cancel := context.WithTimeout(t.Context(), nodePatience)
+	t.Cleanup(cancel)
+	cmd := exec.CommandContext(ctx, node, slices.Insert(args, 0, script)...)
 	cmd.Dir = nodeDir
 	cmd.Env = append(os.Environ(), env...)
 	return cmd
