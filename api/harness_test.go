@@ -229,10 +229,9 @@ func (f *fixture) send(t testing.TB, r request) response {
 	return do(t, req)
 }
 
-// do sends a request and checks the answer against openapi.yaml.
-func do(t testing.TB, req *http.Request) response {
+// roundTrip sends a request and reads the answer to its end.
+func roundTrip(t testing.TB, client *http.Client, req *http.Request) response {
 	t.Helper()
-	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	res, err := client.Do(req)
 	if err != nil {
 		t.Fatal(err)
@@ -242,8 +241,16 @@ func do(t testing.TB, req *http.Request) response {
 	if err != nil {
 		t.Fatal(err)
 	}
-	checkAnswer(t, req, res, text)
 	return response{res, string(text)}
+}
+
+// do sends a request and checks the answer against openapi.yaml.
+func do(t testing.TB, req *http.Request) response {
+	t.Helper()
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	r := roundTrip(t, client, req)
+	checkAnswer(t, req, r.Response, []byte(r.text))
+	return r
 }
 
 func (f *fixture) get(t testing.TB, path string) response {

@@ -2,7 +2,6 @@ package api_test
 
 import (
 	"html"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/http/cookiejar"
@@ -98,16 +97,7 @@ func (v *visitor) post(t *testing.T, path string, form url.Values) response {
 
 func (v *visitor) send(t *testing.T, req *http.Request) response {
 	t.Helper()
-	res, err := v.client.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	text, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := response{res, string(text)}
+	r := roundTrip(t, v.client, req)
 	if strings.HasPrefix(req.URL.String(), v.public) {
 		checkPage(t, r)
 	}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -53,8 +54,8 @@ func (p *flatProperty) hint() string {
 	}
 	for _, rule := range []string{
 		between("", string(p.Minimum), string(p.Maximum)),
-		between(" characters", text(p.MinLength), text(p.MaxLength)),
-		between(" choices", text(p.MinItems), text(p.MaxItems)),
+		between("character", text(p.MinLength), text(p.MaxLength)),
+		between("choice", text(p.MinItems), text(p.MaxItems)),
 	} {
 		if rule != "" {
 			parts = append(parts, rule)
@@ -76,14 +77,21 @@ func text(n *int) string {
 	return strconv.Itoa(*n)
 }
 
-func between(what, least, most string) string {
+// between is the rule of two bounds, of which each may be "". They count things where there is a thing.
+func between(thing, least, most string) string {
+	if thing != "" {
+		thing = " " + thing
+		if cmp.Or(most, least) != "1" {
+			thing += "s"
+		}
+	}
 	switch {
 	case least != "" && most != "":
-		return fmt.Sprintf("From %s to %s%s.", least, most, what)
+		return fmt.Sprintf("From %s to %s%s.", least, most, thing)
 	case least != "":
-		return fmt.Sprintf("At least %s%s.", least, what)
+		return fmt.Sprintf("At least %s%s.", least, thing)
 	case most != "":
-		return fmt.Sprintf("At most %s%s.", most, what)
+		return fmt.Sprintf("At most %s%s.", most, thing)
 	default:
 		return ""
 	}

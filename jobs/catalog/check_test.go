@@ -82,13 +82,13 @@ func TestCheckParameters(t *testing.T) {
 		{"more values", `{` + good + `, "ratio": 0, "tags": [], "color": "canary", "either": "canary",
 			"deep": {}, "never": 1, "fixed": 2}`, nil, []catalog.FieldError{
 			{Pointer: "/color", Detail: `must be one of "red", "blue"`},
-			{Pointer: "/deep", Detail: "must have at least 1 fields"},
+			{Pointer: "/deep", Detail: "must have at least 1 field"},
 			{Pointer: "/deep/a~1b~0c", Detail: "is required"},
 			{Pointer: "/either", Detail: "must be of type integer or must have at most 2 characters"},
 			{Pointer: "/fixed", Detail: "must be 1"},
 			{Pointer: "/never", Detail: "is not valid"},
 			{Pointer: "/ratio", Detail: "must be more than 0"},
-			{Pointer: "/tags", Detail: "must have at least 1 items"},
+			{Pointer: "/tags", Detail: "must have at least 1 item"},
 		}},
 		{"items", `{` + good + `, "tags": ["canary", "canary", 3], "mail": "a@b.c", "deep": {"a/b~c": "canary", "x": 1}}`,
 			nil, []catalog.FieldError{

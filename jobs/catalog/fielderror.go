@@ -143,9 +143,9 @@ func (c collector) textKind(k jsonschema.ErrorKind) string {
 		}
 		return "must match the pattern " + k.Want
 	case *kind.MinLength:
-		return fmt.Sprintf("must have at least %d characters", k.Want)
+		return "must have at least " + count(k.Want, "character")
 	case *kind.MaxLength:
-		return fmt.Sprintf("must have at most %d characters", k.Want)
+		return "must have at most " + count(k.Want, "character")
 	}
 	return ""
 }
@@ -169,15 +169,23 @@ func numberKind(k jsonschema.ErrorKind) string {
 func countKind(k jsonschema.ErrorKind) string {
 	switch k := k.(type) {
 	case *kind.MinItems:
-		return fmt.Sprintf("must have at least %d items", k.Want)
+		return "must have at least " + count(k.Want, "item")
 	case *kind.MaxItems:
-		return fmt.Sprintf("must have at most %d items", k.Want)
+		return "must have at most " + count(k.Want, "item")
 	case *kind.MinProperties:
-		return fmt.Sprintf("must have at least %d fields", k.Want)
+		return "must have at least " + count(k.Want, "field")
 	case *kind.MaxProperties:
-		return fmt.Sprintf("must have at most %d fields", k.Want)
+		return "must have at most " + count(k.Want, "field")
 	}
 	return ""
+}
+
+// count is so many of the thing.
+func count(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprintf("%d %s", n, thing)
 }
 
 // alternatives names what would do, where each of the alternatives failed on the value itself.
