@@ -185,7 +185,8 @@ func (s *Service) decideStart(w *write, c Caller, j *jobRow, questions []*questi
 func inputRequired() *JobError {
 	return &JobError{
 		Code: codeInputRequired, Retryable: false,
-		Message: "The job has questions and on_question is \"fail\". Start again with answers to the listed questions.",
+		Message: "The job has questions and on_question is \"fail\". Start again with answers to the listed questions. " +
+			"Where one is secret or a person's to decide, leave on_question out to have a person asked on a page.",
 	}
 }
 
