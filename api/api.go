@@ -23,7 +23,8 @@ import (
 // Config is what the API needs.
 type Config struct {
 	Service *jobs.Service
-	// PublicURL is where clients reach the API, such as https://provisiond.example.com.
+	// PublicURL is where clients reach the API, such as https://provisiond.example.com. It has no path:
+	// links, pages and their cookies begin at the root.
 	PublicURL string
 	// MaxWait bounds how long a poll is held; 25 s. The HTTP server's WriteTimeout must be longer,
 	// and so must the idle timeout of every proxy before it.
@@ -89,8 +90,9 @@ func newServer(c Config) (*server, error) {
 		return nil, errors.New("a Service is needed")
 	}
 	public, err := url.Parse(c.PublicURL)
-	if err != nil || (public.Scheme != "http" && public.Scheme != "https") || public.Host == "" {
-		return nil, errors.New("the public URL must be like https://host")
+	if err != nil || (public.Scheme != "http" && public.Scheme != "https") || public.Host == "" ||
+		strings.Trim(public.Path, "/") != "" {
+		return nil, errors.New("the public URL must be like https://host, without a path")
 	}
 	s := &server{
 		service:   c.Service,

@@ -90,6 +90,7 @@ func TestNewRefuses(t *testing.T) {
 		{Service: f.Service},
 		{Service: f.Service, PublicURL: "example.com"},
 		{Service: f.Service, PublicURL: "ftp://x"},
+		{Service: f.Service, PublicURL: "https://x/provisiond"},
 	} {
 		if _, err := api.New(c); err == nil {
 			t.Errorf("%q: no error", c.PublicURL)

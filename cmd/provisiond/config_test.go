@@ -25,10 +25,21 @@ func TestAllConfigurationErrorsAtOnce(t *testing.T) {
 		"provisiond: --migrate (PROVISIOND_MIGRATE) must be true or false",
 		"provisiond: --database-url (PROVISIOND_DATABASE_URL) must be a PostgreSQL URL or keyword string",
 		"provisiond: --sweep (PROVISIOND_SWEEP) must not be longer than --lease",
-		"provisiond: --public-url (PROVISIOND_PUBLIC_URL) must be an http or https URL",
+		"provisiond: --public-url (PROVISIOND_PUBLIC_URL) must be an http or https URL without a path, such as https://provisiond.example.com",
 		"provisiond: --catalog (PROVISIOND_CATALOG) must be a file that can be read: open missing.yaml: no such file or directory",
 		"provisiond: --keyset-file (PROVISIOND_KEYSET_FILE) is required",
 	)
+}
+
+// Behind a proxy that adds a path the pages' links and cookies would lead elsewhere.
+func TestPublicURLHasNoPath(t *testing.T) {
+	t.Parallel()
+	for _, url := range []string{"https://example.com/provisiond", "https://example.com?x=1", "https://u:p@example.com"} {
+		got := runCommand(t, nil, "serve", "--public-url="+url)
+		if !strings.Contains(got.stderr, "--public-url (PROVISIOND_PUBLIC_URL) must be an http or https URL without a path") {
+			t.Errorf("%s: %s", url, got.stderr)
+		}
+	}
 }
 
 // A command with several groups of options could easily forget to check one.

@@ -12,7 +12,7 @@ type replicaOptions struct {
 
 	Listen         string        `default:"127.0.0.1:8080" help:"Address of the API; of the health checks alone for a worker. Port 0 takes a free one."`
 	AdminListen    string        `default:"${admin_listen}" help:"Address of metrics and profiles, without authentication; empty for none."`
-	PublicURL      string        `name:"public-url" placeholder:"URL" help:"Where clients reach the API; http:// and the listen address by default."`
+	PublicURL      string        `name:"public-url" placeholder:"URL" help:"Where clients reach the API, as scheme and host; http:// and the listen address by default."`
 	AllowedHosts   []string      `placeholder:"HOST" help:"More host names by which MCP clients come, besides the public URL's and loopback; * for all."`
 	MaxWait        time.Duration `default:"25s" min:"1s" help:"The longest that a poll may wait; keep it under the load balancer's idle timeout."`
 	Lease          time.Duration `default:"15s" min:"1s" help:"How long a worker may be silent before its job passes on."`
@@ -31,8 +31,8 @@ func (o replicaOptions) check(env lookup, found *problems) {
 	if o.Sweep > o.Lease {
 		found.add("sweep", "must not be longer than --lease")
 	}
-	if o.PublicURL != "" && !isHTTP(o.PublicURL) {
-		found.add("public-url", "must be an http or https URL")
+	if o.PublicURL != "" && !isOrigin(o.PublicURL) {
+		found.add("public-url", "must be an http or https URL without a path, such as https://provisiond.example.com")
 	}
 	o.oidcOptions.check(env, found)
 }
@@ -40,6 +40,12 @@ func (o replicaOptions) check(env lookup, found *problems) {
 func isHTTP(text string) bool {
 	u, err := url.Parse(text)
 	return err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https")
+}
+
+// isOrigin tells whether a URL is one of a whole host: links, pages and their cookies begin at its root.
+func isOrigin(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && isHTTP(text) && (u.Path == "" || u.Path == "/") && u.User == nil && u.RawQuery == "" && u.Fragment == ""
 }
 
 // startupOptions say how long to wait for what may start at the same time.
