@@ -34,6 +34,10 @@ type Error struct {
 	Message string
 	// Retryable failures are tried again with back-off until the job's deadline.
 	Retryable bool
+	// Unusable tells of an Update that failed for good that the instance does not work any more.
+	Unusable bool
+	// NotRepeatable tells of an Update that failed for good that the same one must not be tried again.
+	NotRepeatable bool
 	// Cause is for the operator's log only, where it is scrubbed of the request's secrets.
 	Cause error
 }

@@ -42,6 +42,17 @@ type Driver interface {
 	Deprovision(ctx context.Context, r *Request) error
 	// Find lists what exists outside for the instance, and nothing that is not the instance's.
 	Find(ctx context.Context, r *Request) ([]Object, error)
+	// Update brings the instance from r.Previous to r.Settings and r.Parameters, and returns where it is
+	// reached then. Its bindings go on. A repeated call finds what an earlier one has changed already. What
+	// the back end cannot change is ErrRejected, with nothing changed. Without the instance it is
+	// ErrRejected.
+	Update(ctx context.Context, r *Request) (Endpoint, error)
+	// Unbind removes the credentials of r.BindingID and ends what still uses them. Other bindings, and all
+	// that was made with these credentials, stay. Nothing there is success, also where the instance is gone.
+	Unbind(ctx context.Context, r *Request) error
+	// Check compares what exists with what should: the instance by r.Settings and r.Parameters, and each of
+	// r.Bindings. It changes nothing. No finding means that all is as it should be.
+	Check(ctx context.Context, r *Request) ([]Finding, error)
 }
 
 // A Factory makes the driver of one catalog service from the service's configuration. It checks the
@@ -55,17 +66,33 @@ type PlanChecker interface {
 	CheckPlan(settings json.RawMessage) error
 }
 
+// Namer is implemented by drivers whose names are derived from the IDs.
+type Namer interface {
+	// Names lists what Provision, and Bind where r.BindingID is set, would make. It makes no outside call.
+	Names(r *Request) []Object
+}
+
+// Lister is implemented by drivers whose back end can list all that carries provisiond's marker.
+type Lister interface {
+	// List lists it, whichever instance it is of.
+	List(ctx context.Context) ([]Owned, error)
+}
+
 // A Request tells a driver what to work on. A repeated call gets the same.
 type Request struct {
 	// InstanceID is "inst_" and 26 lower-case letters and digits; unique for ever.
 	InstanceID string
-	// BindingID is "bind_" and 26 lower-case letters and digits; set for Bind only.
+	// BindingID is "bind_" and 26 lower-case letters and digits; set for Bind and Unbind only.
 	BindingID string
 	// Settings are the plan's settings for the driver, as they were in the catalog at the start call.
 	Settings json.RawMessage
 	// Parameters are the user's, checked against the plan's schema, with its defaults filled in.
 	// They may hold secrets.
 	Parameters map[string]any
+	// Previous is what the instance was before an Update that is not done yet; nil for the other methods.
+	Previous *Configuration
+	// Bindings are the IDs of the bindings that should exist, oldest first; set for Check only.
+	Bindings []string
 	// Answers are the content of the accepted answers to this driver's questions, by question name.
 	// They may hold secrets.
 	Answers map[string]map[string]any
@@ -76,6 +103,12 @@ type Request struct {
 	Checkpoint func(ctx context.Context, state []byte) error
 	// Report shows progress to the user. No secrets in it. Its error means what Checkpoint's means.
 	Report func(ctx context.Context, p Progress) error
+}
+
+// Configuration is what an instance was made with.
+type Configuration struct {
+	Settings   json.RawMessage
+	Parameters map[string]any
 }
 
 // Endpoint says where an instance is reached, such as "host" and "port". Everyone in the tenant may
@@ -102,6 +135,34 @@ type Object struct {
 	Kind string
 	// Name is its name there.
 	Name string
+}
+
+// Owned is an object with the ID in its marker.
+type Owned struct {
+	Object
+	// InstanceID is the instance's whose marker it carries.
+	InstanceID string
+}
+
+// FindingKind says what is wrong with an object.
+type FindingKind string
+
+// The kinds of findings.
+const (
+	// Missing: it should exist and does not.
+	Missing FindingKind = "missing"
+	// Changed: it exists and is not as it was made.
+	Changed FindingKind = "changed"
+	// Foreign: it has the name, or stands within the instance, and is not the instance's.
+	Foreign FindingKind = "foreign"
+)
+
+// A Finding is one difference between what exists and what should.
+type Finding struct {
+	Kind   FindingKind
+	Object Object
+	// Detail is a sentence for people. No secrets in it.
+	Detail string
 }
 
 // Question is what a driver wants to know. Its Name is unique within the job; the same name again
