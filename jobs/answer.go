@@ -243,11 +243,14 @@ func (s *Service) askCostAgain(ctx context.Context, c Caller, r AnswerRequest) e
 }
 
 // planOf is the catalog's plan of the job; nil where it has been removed.
-func (s *Service) planOf(j *jobRow) *catalog.Plan {
-	service, ok := s.Catalog().Service(j.Service)
+func (s *Service) planOf(j *jobRow) *catalog.Plan { return s.planNamed(j.Service, j.Plan) }
+
+// planNamed is the catalog's plan of these IDs; nil where it has been removed.
+func (s *Service) planNamed(serviceID, planID string) *catalog.Plan {
+	service, ok := s.Catalog().Service(serviceID)
 	if !ok {
 		return nil
 	}
-	plan, _ := service.Plan(j.Plan)
+	plan, _ := service.Plan(planID)
 	return plan
 }

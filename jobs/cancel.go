@@ -60,10 +60,20 @@ func (s *Service) settleEnding(ctx context.Context, w *write, j *jobRow, actor s
 	return s.requeue(ctx, w, j)
 }
 
-// needsCleanup: a provision that may have made something, unless nobody can tell whose that is, or a
+// needsCleanup: a job that may have made something, unless nobody can tell whose that is, or a
 // deprovision waits to do it.
 func (j *jobRow) needsCleanup() bool {
-	return j.Operation == OpProvision && j.touched && !j.hasSuccessor && (j.Error == nil || !j.Error.handsOff())
+	if j.hasSuccessor || j.Error != nil && j.Error.handsOff() {
+		return false
+	}
+	switch j.Operation {
+	case OpProvision:
+		return j.touched
+	case OpBind, OpRotate:
+		return !j.neverRan()
+	case OpUpdate, OpDeprovision, OpUnbind, OpCheck:
+	}
+	return false
 }
 
 // declineJob closes the question with a no, and cancels the job.

@@ -8,6 +8,8 @@ import (
 	"maps"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/provisiond/provisiond/provider"
 )
 
@@ -92,7 +94,7 @@ func (s *Service) settleBeforeClaim(ctx context.Context, w *write, j *jobRow) (b
 		return true, s.deadline(ctx, w, j, actorWorker)
 	case j.Operation == OpDeprovision && !j.touched:
 		return true, s.finish(ctx, w, j, Succeeded, actorWorker)
-	case j.Operation == OpProvision && !j.touched && j.ending == "":
+	case j.Operation == OpProvision && !j.touched && j.ending == "", j.Operation == OpUpdate && j.neverRan():
 		return s.askIfQuoteChanged(ctx, w, j)
 	}
 	return false, nil
@@ -106,7 +108,7 @@ func (s *Service) askIfQuoteChanged(ctx context.Context, w *write, j *jobRow) (b
 		return false, nil
 	}
 	questions, err := questionsOf(ctx, w.tx, j)
-	if err != nil {
+	if err != nil || j.Operation == OpUpdate && len(questions) == 0 { // of parameters alone, which cost nothing
 		return false, err
 	}
 	for _, q := range questions {
@@ -152,7 +154,6 @@ type segment struct {
 	ending     State // as claimed
 	driverName string
 	driver     provider.Driver // nil where this worker's catalog lacks the service
-	bind       bool
 	request    provider.Request
 	// deadline is how long the segment may take, from the claim.
 	deadline time.Duration
@@ -163,7 +164,7 @@ type segment struct {
 func (s *Service) loadSegment(ctx context.Context, w *write, j *jobRow) (*segment, error) {
 	seg := &segment{
 		s: s, job: j.Job, tenantID: j.tenantID, epoch: j.epoch, ending: j.ending, driverName: j.driver,
-		bind: j.BindingID != "", deadline: j.DeadlineAt.Sub(j.Now),
+		deadline: j.DeadlineAt.Sub(j.Now),
 	}
 	if service, ok := s.Catalog().Service(j.Service); ok {
 		seg.driver = service.Driver
@@ -174,6 +175,16 @@ func (s *Service) loadSegment(ctx context.Context, w *write, j *jobRow) (*segmen
 	}
 	seg.secrets.add(parameters)
 	seg.request.InstanceID, seg.request.BindingID = j.InstanceID, j.BindingID
+	if j.Operation == OpUpdate {
+		if err := s.loadChange(j, &seg.request, &seg.secrets); err != nil {
+			return nil, err
+		}
+	}
+	if j.Operation == OpCheck {
+		if seg.request.Bindings, err = liveBindings(ctx, w, j.InstanceID); err != nil {
+			return nil, err
+		}
+	}
 	seg.request.Answers, err = s.loadAnswers(ctx, w, j, &seg.secrets)
 	return seg, err
 }
@@ -199,6 +210,16 @@ func (s *Service) loadInstance(ctx context.Context, w *write, j *jobRow, r *prov
 	}
 	maps.Copy(r.Parameters, secret)
 	return secret, nil
+}
+
+// liveBindings are the IDs of the bindings that should exist outside, oldest first.
+func liveBindings(ctx context.Context, w *write, instanceID string) ([]string, error) {
+	rows, err := w.tx.Query(ctx, `SELECT id FROM binding WHERE instance_id = $1 AND state = 'active' ORDER BY id`, instanceID)
+	if err != nil {
+		return nil, fmt.Errorf("read bindings: %w", err)
+	}
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	return ids, wrap("read bindings", err)
 }
 
 // loadAnswers reads the answers to the driver's own questions.

@@ -8,7 +8,14 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-const bindingSelect = `SELECT id, instance_id, state, created_at FROM binding `
+// bindingShownState is the state as users see it: what is deleted for them may still be there outside.
+const bindingShownState = `CASE WHEN removing THEN 'deleting' ELSE state END`
+
+const bindingSelect = `
+	SELECT id, instance_id, coalesce(name, ''), ` + bindingShownState + `,
+	       coalesce(job_id, (SELECT min(j.id) FROM job j WHERE j.binding_id = binding.id), ''),
+	       expires_at, renew_before, coalesce(predecessor_id, ''), created_at
+	FROM binding `
 
 // ListBindings lists an instance's bindings, newest first. Errors: NotFound, InvalidCursor.
 func (s *Service) ListBindings(ctx context.Context, c Caller, instanceID string, p PageRequest) (Page[Binding], error) {
@@ -35,9 +42,11 @@ func (s *Service) ListBindings(ctx context.Context, c Caller, instanceID string,
 
 // GetBinding reads a binding without its credentials. Error: NotFound.
 func (s *Service) GetBinding(ctx context.Context, c Caller, bindingID string) (Binding, error) {
-	var b Binding
-	err := s.pool.QueryRow(ctx, bindingSelect+`WHERE tenant_id = $1 AND id = $2`, c.TenantID, bindingID).
-		Scan(&b.ID, &b.InstanceID, &b.State, &b.CreatedAt)
+	rows, err := s.pool.Query(ctx, bindingSelect+`WHERE tenant_id = $1 AND id = $2`, c.TenantID, bindingID)
+	if err != nil {
+		return Binding{}, fmt.Errorf("get binding: %w", err)
+	}
+	b, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[Binding])
 	if errors.Is(err, pgx.ErrNoRows) {
 		return Binding{}, bindingNotFound()
 	}

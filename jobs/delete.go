@@ -3,130 +3,99 @@ package jobs
 import (
 	"context"
 	"errors"
-	"fmt"
-
-	"github.com/jackc/pgx/v5"
 )
 
-// Delete starts to deprovision an instance, from any state. A provision that still runs is canceled
+// DeleteRequest asks for the end of an instance.
+type DeleteRequest struct {
+	InstanceID string
+	// IfMatch is the ETag of the instance that the caller has seen; "" is any.
+	IfMatch        string
+	IdempotencyKey string // "" = none
+}
+
+// Delete starts to deprovision an instance, from any state. A job that still runs on it is canceled
 // first, and the new job begins at its end. When the instance is gone, or is being deleted already,
 // the result is the job that did or does it. Where an agent asks for the end of an active instance, a
 // person must confirm it, unless the plan says otherwise; a call by another kind of key confirms too.
 //
-// Errors: NotFound, IdempotencyKeyReused, IdempotencyInProgress.
-func (s *Service) Delete(ctx context.Context, c Caller, instanceID, idempotencyKey string) (Result, error) {
-	for {
-		result, err := s.idempotent(ctx, c, idempotencyKey, "delete", instanceID, func(w *write) (Result, error) {
-			return s.delete(ctx, w, c, instanceID)
+// Errors: NotFound, PreconditionFailed, DeletionProtected, OperationInProgress where a person would have
+// to confirm it and another job works on the instance, IdempotencyKeyReused, IdempotencyInProgress.
+func (s *Service) Delete(ctx context.Context, c Caller, r DeleteRequest) (Result, error) {
+	same := r
+	same.IdempotencyKey = ""
+	return again(func() (Result, error) {
+		return s.idempotent(ctx, c, r.IdempotencyKey, "delete", same, func(w *write) (Result, error) {
+			return s.delete(ctx, w, c, r)
 		})
-		if !errors.Is(err, errAgain) {
-			return result, err
-		}
-	}
+	})
 }
 
-// errAgain: another transaction changed what this one had begun with; begin anew.
-var errAgain = errors.New("changed meanwhile")
-
-func (s *Service) delete(ctx context.Context, w *write, c Caller, instanceID string) (Result, error) {
-	live, err := lockLive(ctx, w.tx, c.TenantID, instanceID)
+func (s *Service) delete(ctx context.Context, w *write, c Caller, r DeleteRequest) (Result, error) {
+	live, in, err := s.lockInstance(ctx, w.tx, c.TenantID, r.InstanceID)
 	if err != nil {
 		return Result{}, err
 	}
-	in, err := lockInstance(ctx, w.tx, c.TenantID, instanceID)
-	if err != nil {
-		return Result{}, err
+	if job, under, err := s.deletion(ctx, w, c, in, live); under || err != nil {
+		return Result{Job: job, Existing: true}, err
 	}
-	switch {
-	case in.state == InstanceDeleted || live == nil && in.state == InstanceDeprovisioning:
-		job, err := getJob(ctx, w.tx, c.TenantID, in.jobID)
-		return Result{Job: job, Existing: true}, err
-	case live != nil && live.Operation == OpDeprovision:
-		if err := s.confirmDestroy(ctx, w, c, live); err != nil {
-			return Result{}, err
-		}
-		job, err := getJob(ctx, w.tx, c.TenantID, live.ID)
-		return Result{Job: job, Existing: true}, err
-	case live == nil && in.state == InstanceProvisioning:
-		return Result{}, errAgain // it ended between the two locks
+	if err := errors.Join(in.matches(r.IfMatch), in.mayBeDeleted()); err != nil {
+		return Result{}, err
 	}
 	job, err := s.insertDeprovision(ctx, w, c, in, live)
 	return Result{Job: job}, err
 }
 
-// lockLive locks the instance's live job, the one that waits rather than the one it waits for; nil
-// where there is none.
-func lockLive(ctx context.Context, tx pgx.Tx, tenantID, instanceID string) (*jobRow, error) {
-	var id string
-	err := tx.QueryRow(ctx, `
-		SELECT id FROM job WHERE tenant_id = $1 AND instance_id = $2 AND finished_at IS NULL
-		ORDER BY waits_for IS NULL LIMIT 1`, tenantID, instanceID).Scan(&id)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, nil //nolint:nilnil // no live job is not an error
+// deletion is the job that deletes the instance or has deleted it, where there is one.
+func (s *Service) deletion(ctx context.Context, w *write, c Caller, in *instanceRow, live *jobRow) (Job, bool, error) {
+	id := in.jobID
+	switch {
+	case in.state == InstanceDeleted:
+	case live != nil && live.Operation == OpDeprovision:
+		id = live.ID
+		if err := s.confirmDestroy(ctx, w, c, live); err != nil {
+			return Job{}, true, err
+		}
+	default:
+		return Job{}, false, nil
 	}
-	if err != nil {
-		return nil, fmt.Errorf("find live job: %w", err)
-	}
-	j, err := lockJob(ctx, tx, id, `FOR UPDATE`)
-	if err != nil {
-		return nil, err
-	}
-	if j.State.Final() {
-		return nil, errAgain
-	}
-	return j, nil
+	job, err := getJob(ctx, w.tx, c.TenantID, id)
+	return job, true, err
 }
 
-// instanceRow is what Delete needs of an instance.
-type instanceRow struct {
-	id, name, service, plan, driver, jobID string
-	state                                  InstanceState
-	labels                                 []byte
+func (in *instanceRow) mayBeDeleted() error {
+	if !in.protected {
+		return nil
+	}
+	return &Error{
+		Code: DeletionProtected, InstanceID: in.id,
+		Detail: "The instance is protected against deletion; set deletion_protection to false first.",
+	}
 }
 
-func lockInstance(ctx context.Context, tx pgx.Tx, tenantID, instanceID string) (*instanceRow, error) {
-	in := &instanceRow{id: instanceID}
-	err := tx.QueryRow(ctx, `
-		SELECT coalesce(name, ''), service, plan, driver, job_id, state, labels FROM instance WHERE tenant_id = $1 AND id = $2 FOR UPDATE`,
-		tenantID, instanceID).Scan(&in.name, &in.service, &in.plan, &in.driver, &in.jobID, &in.state, &in.labels)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, &Error{Code: NotFound, Detail: "there is no such instance"}
-	}
-	if err != nil {
-		return nil, fmt.Errorf("lock instance: %w", err)
-	}
-	return in, nil
-}
-
-// insertDeprovision inserts the job that removes the instance; before is the provision that must end
-// first, if there is one.
+// insertDeprovision inserts the job that removes the instance; before is the job that must end first, if
+// there is one.
 func (s *Service) insertDeprovision(ctx context.Context, w *write, c Caller, in *instanceRow, before *jobRow) (Job, error) {
-	j := &jobRow{tenantID: c.TenantID, driver: in.driver, epoch: 1, phase: Queued}
-	j.Job = Job{ID: newID("job"), Operation: OpDeprovision, Service: in.service, Plan: in.plan, InstanceID: in.id, State: Pending}
-	j.Progress = Progress{Step: "queued", Message: "Queued."}
-	asks := s.mustConfirm(c, in, j, before)
-	if asks {
+	j := newOperation(in, OpDeprovision)
+	asks := s.mustConfirm(c, in, j)
+	switch {
+	case asks && before != nil:
+		return Job{}, inProgress(before) // it would have to wait for two things at once
+	case asks:
 		j.epoch = 0 // so that the confirmation raises it to the first one
-	}
-	if before != nil {
+	case before != nil:
 		// The new job is seen by the end of the one before, in this transaction or a later one.
 		j.waitsFor, before.hasSuccessor = before.ID, true
 	}
-	if err := s.insertDeprovisionJob(ctx, w, c, in, j); err != nil {
+	if err := s.insertOperation(ctx, w, c, in, j); err != nil {
 		return Job{}, err
 	}
-	if _, err := w.tx.Exec(ctx, `UPDATE instance SET job_id = $2 WHERE id = $1`, in.id, j.ID); err != nil {
-		return Job{}, fmt.Errorf("deprovision instance: %w", err)
-	}
-	w.event(j, c.KeyID, "job.started", map[string]any{"operation": j.Operation, "service": j.Service, "plan": j.Plan})
-	w.changed = append(w.changed, j.ID)
 	if err := s.beginDeprovision(ctx, w, c, in, j, before, asks); err != nil {
 		return Job{}, err
 	}
 	return getJob(ctx, w.tx, c.TenantID, j.ID)
 }
 
-// beginDeprovision lets the new job ask, wait for the provision before it, or run.
+// beginDeprovision lets the new job ask, wait for the job before it, or run.
 func (s *Service) beginDeprovision(ctx context.Context, w *write, c Caller, in *instanceRow, j, before *jobRow, asks bool) error {
 	if asks {
 		return s.askToDestroy(ctx, w, in, j)
@@ -141,8 +110,8 @@ func (s *Service) beginDeprovision(ctx context.Context, w *write, c Caller, in *
 	return nil
 }
 
-// supersede ends a provision in favour of the deprovision that waits for it: without a clean-up of
-// its own, also when one was under way.
+// supersede ends a job in favour of the deprovision that waits for it: without a clean-up of its own,
+// also when one was under way.
 func (s *Service) supersede(ctx context.Context, w *write, j *jobRow, actor string) error {
 	if j.ending == "" && !j.cancelRequested {
 		return s.cancel(ctx, w, j, actor)

@@ -2,14 +2,12 @@ package jobs
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 )
 
 // mustConfirm reports whether a person must confirm the deletion: an agent wants an instance deleted
 // that holds data. One that is not active never held any, or its deletion was confirmed before.
-func (s *Service) mustConfirm(c Caller, in *instanceRow, j, before *jobRow) bool {
-	if c.Kind != KindAgent || in.state != InstanceActive || before != nil {
+func (s *Service) mustConfirm(c Caller, in *instanceRow, j *jobRow) bool {
+	if c.Kind != KindAgent || in.state != InstanceActive {
 		return false
 	}
 	plan := s.planOf(j)
@@ -26,14 +24,6 @@ func (s *Service) askToDestroy(ctx context.Context, w *write, in *instanceRow, j
 	plan := s.planOf(j)
 	question := plan.DestroyQuestion(in.title())
 	return s.ask(ctx, w, j, []*questionRow{newQuestionRow(j, question, originDestroy, s.expiryOf(plan, question))})
-}
-
-// title is the instance as people know it.
-func (in *instanceRow) title() string {
-	if in.name != "" {
-		return fmt.Sprintf("%q", in.name)
-	}
-	return in.id
 }
 
 // beginDestroy marks the instance once its deletion is certain.
@@ -61,22 +51,4 @@ func (s *Service) confirmDestroy(ctx context.Context, w *write, c Caller, j *job
 		}
 	}
 	return nil
-}
-
-// insertDeprovisionJob inserts the job row, with its times by the database's clock.
-func (s *Service) insertDeprovisionJob(ctx context.Context, w *write, c Caller, in *instanceRow, j *jobRow) error {
-	progress, err := json.Marshal(j.Progress)
-	if err != nil {
-		return fmt.Errorf("progress: %w", err)
-	}
-	deadline := s.deadlineOf(s.planOf(j))
-	_, err = w.tx.Exec(ctx, `
-		INSERT INTO job (id, tenant_id, instance_id, operation, service, plan, driver, state, phase, epoch, waits_for,
-		                 due_at, deadline_at, on_question, progress, labels, created_by, by_person)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, 'pending', 'queued', $8, nullif($9, ''),
-		        CASE WHEN $9 = '' THEN clock_timestamp() + $10::interval END, clock_timestamp() + $11::interval,
-		        'ask', $12, $13, $14, $15)`,
-		j.ID, j.tenantID, j.InstanceID, j.Operation, j.Service, j.Plan, j.driver, j.epoch, j.waitsFor,
-		min(deadline, s.ticketCheck()), deadline, progress, in.labels, c.KeyID, c.isPerson())
-	return wrap("insert deprovision", err)
 }

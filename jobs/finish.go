@@ -19,7 +19,6 @@ const (
 	codeDeadline        = "deadline_exceeded"
 	codeQuestionExpired = "question_expired"
 	codeProvider        = "provider_error"
-	codeInputRequired   = "input_required"
 )
 
 // stepRetry is the step of a job that waits for its next try.
@@ -42,7 +41,7 @@ func (s *Service) finish(ctx context.Context, w *write, j *jobRow, as State, act
 	if as != Failed {
 		j.Error = nil
 	}
-	neverRan := j.from == queued && j.epoch == 1 || j.epoch == 0
+	neverRan := j.neverRan()
 	j.to(ended(as))
 	j.ending, j.waitsFor, j.dueAt = "", "", nil
 	j.Progress = finalProgress(as)
@@ -57,6 +56,9 @@ func (s *Service) finish(ctx context.Context, w *write, j *jobRow, as State, act
 		data["leftovers"] = j.Leftovers
 	}
 	w.event(j, actor, "job."+string(as), data)
+	if err := s.recordOrphans(ctx, w, j, neverRan); err != nil {
+		return err
+	}
 	if err := s.finishInstance(ctx, w, j, neverRan); err != nil {
 		return err
 	}
@@ -83,6 +85,13 @@ func (s *Service) finishInstance(ctx context.Context, w *write, j *jobRow, never
 	if j.hasSuccessor {
 		return nil // a deprovision is under way
 	}
+	switch j.Operation {
+	case OpBind, OpRotate, OpUnbind:
+		return s.finishBinding(ctx, w, j, neverRan)
+	case OpUpdate, OpCheck: // the instance stays as it is; what a success changes is written with it
+		return nil
+	case OpProvision, OpDeprovision:
+	}
 	to := instanceAfter(j)
 	if j.Operation == OpDeprovision && j.State != Succeeded && neverRan {
 		// As it was before: only an active instance has an endpoint.
@@ -95,12 +104,12 @@ func (s *Service) finishInstance(ctx context.Context, w *write, j *jobRow, never
 		return fmt.Errorf("finish instance: %w", err)
 	}
 	if to == InstanceActive {
-		return nil
+		return s.planCheck(ctx, w, j)
 	}
 	// No credentials work any more, or they must not be handed out any more.
 	_, err := w.tx.Exec(ctx, `
-		UPDATE binding SET state = 'deleted', credentials = NULL, updated_at = clock_timestamp()
-		WHERE instance_id = $1 AND state <> 'deleted'`, j.InstanceID)
+		UPDATE binding SET state = 'deleted', credentials = NULL, removing = false, updated_at = clock_timestamp()
+		WHERE instance_id = $1 AND (state <> 'deleted' OR removing)`, j.InstanceID)
 	if err != nil || to != InstanceDeleted {
 		return wrap("delete bindings", err)
 	}

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,18 +14,43 @@ import (
 	"github.com/provisiond/provisiond/provider"
 )
 
-// Preflight is what a start call would run into.
+// Preflight is what a call would run into.
 type Preflight struct {
 	Blockers  []Blocker
 	Questions []provider.Question // what would be asked
 	Price     *catalog.Price
+	// Objects are the names that would be made, changed or removed outside, where the driver knows them
+	// beforehand. Those of an instance that does not exist yet have {instance_id} in the place of its ID.
+	Objects []provider.Object
 }
 
-// Blocker is a reason for which a start would be refused.
+// Clearer is who can clear a blocker away.
+type Clearer string
+
+// The clearers.
+const (
+	ByCaller   Clearer = "caller"   // by another request
+	ByPerson   Clearer = "person"   // an agent cannot
+	ByWaiting  Clearer = "waiting"  // it goes away by itself
+	ByOperator Clearer = "operator" // of provisiond
+	ByNobody   Clearer = "nobody"
+)
+
+// Blocker is a reason for which a call would be refused.
 type Blocker struct {
-	Code    Code
-	Pointer string // into the request; "" where it is about no field
-	Detail  string
+	Code      Code
+	Pointer   string // into the request; "" where it is about no field
+	Detail    string
+	ClearedBy Clearer
+}
+
+// blockerOf makes a blocker of an error of this package.
+func blockerOf(err error, pointer string) Blocker {
+	e, _ := errors.AsType[*Error](err)
+	by := map[Code]Clearer{
+		OperationInProgress: ByWaiting, NotReady: ByWaiting, PlanRemoved: ByOperator, InstanceNotActive: ByNobody, PersonRequired: ByPerson,
+	}[e.Code]
+	return Blocker{e.Code, pointer, e.Detail, cmp.Or(by, ByCaller)}
 }
 
 // Preflight says what a start would be refused for and would ask, and makes nothing.
@@ -33,30 +59,140 @@ func (s *Service) Preflight(ctx context.Context, c Caller, r StartRequest) (Pref
 	out := Preflight{Blockers: blockers}
 	if p != nil {
 		out.Price = p.plan.Price
-		for _, a := range p.asks {
-			if a.answer != nil {
-				continue
-			}
-			out.Questions = append(out.Questions, a.question)
-			if r.FailOnQuestion {
-				out.Blockers = append(out.Blockers, Blocker{
-					codeInputRequired, "/answers/" + escapePointer(a.question.Name), neededAnswer(a.question),
-				})
-			}
-		}
+		out.take(p.asks, r.FailOnQuestion)
+		out.Objects = s.namesOfNew(p, r.Bind)
 	}
-	if r.Name != "" {
-		err := s.write(ctx, func(w *write) error {
-			_, _, err := s.sameName(ctx, w, c, r)
-			return err
-		})
-		if errors.Is(err, NameTaken) {
-			out.Blockers = append(out.Blockers, Blocker{NameTaken, "/name", "a live instance of this name was started with another service, plan or parameters"})
-		} else if err != nil {
-			return Preflight{}, err
-		}
+	if r.Name == "" {
+		return out, nil
+	}
+	err := s.write(ctx, func(w *write) error {
+		_, _, err := s.sameName(ctx, w, c, r)
+		return err
+	})
+	if errors.Is(err, NameTaken) {
+		out.Blockers = append(out.Blockers, blockerOf(err, "/name"))
+	} else if err != nil {
+		return Preflight{}, err
 	}
 	return out, nil
+}
+
+// take adds what would be asked, which is a blocker where the call wants to be refused for it.
+func (out *Preflight) take(asks []ask, failOnQuestion bool) {
+	for _, a := range asks {
+		if a.answer != nil {
+			continue
+		}
+		out.Questions = append(out.Questions, a.question)
+		if failOnQuestion {
+			by := ByCaller
+			if a.question.PersonOnly || a.question.Secret {
+				by = ByPerson
+			}
+			out.Blockers = append(out.Blockers, Blocker{
+				InputIsRequired, "/answers/" + escapePointer(a.question.Name), neededAnswer(a.question), by,
+			})
+		}
+	}
+}
+
+// PreflightUpdate says what an update would be refused for and would ask, and changes nothing. Error:
+// NotFound.
+func (s *Service) PreflightUpdate(ctx context.Context, c Caller, r UpdateRequest) (Preflight, error) {
+	return s.preflightInstance(ctx, c, r.InstanceID, r.IfMatch, func(_ *write, in *instanceRow, live *jobRow) (Preflight, error) {
+		p, blockers := s.planUpdate(c, in, live, r)
+		out := Preflight{Blockers: blockers}
+		if p == nil {
+			return out, nil
+		}
+		out.Price, out.Objects = p.plan.Price, s.namesOf(in)
+		if p.cost != nil && p.cost.answer == nil {
+			out.Questions = []provider.Question{p.cost.question}
+		}
+		return out, nil
+	})
+}
+
+// PreflightDelete says what a deletion would be refused for and would ask, and deletes nothing. Error:
+// NotFound.
+func (s *Service) PreflightDelete(ctx context.Context, c Caller, r DeleteRequest) (Preflight, error) {
+	return s.preflightInstance(ctx, c, r.InstanceID, r.IfMatch, func(_ *write, in *instanceRow, live *jobRow) (Preflight, error) {
+		var out Preflight
+		if in.state == InstanceDeleted || live != nil && live.Operation == OpDeprovision {
+			return out, nil
+		}
+		out.Objects = s.namesOf(in)
+		if err := in.mayBeDeleted(); err != nil {
+			out.Blockers = append(out.Blockers, blockerOf(err, ""))
+		}
+		if j := newOperation(in, OpDeprovision); s.mustConfirm(c, in, j) {
+			out.Questions = []provider.Question{s.planOf(j).DestroyQuestion(in.title())}
+			if live != nil {
+				out.Blockers = append(out.Blockers, blockerOf(inProgress(live), ""))
+			}
+		}
+		return out, nil
+	})
+}
+
+// preflightInstance looks at an instance as the real call would, and rolls back.
+func (s *Service) preflightInstance(ctx context.Context, c Caller, instanceID, ifMatch string,
+	look func(*write, *instanceRow, *jobRow) (Preflight, error),
+) (Preflight, error) {
+	return again(func() (out Preflight, err error) {
+		err = s.write(ctx, func(w *write) error {
+			live, in, err := s.lockInstance(ctx, w.tx, c.TenantID, instanceID)
+			if err != nil {
+				return err
+			}
+			if out, err = look(w, in, live); err != nil {
+				return err
+			}
+			if err := in.matches(ifMatch); err != nil {
+				out.Blockers = append([]Blocker{blockerOf(err, "")}, out.Blockers...)
+			}
+			return nil
+		})
+		return out, err
+	})
+}
+
+// namesOf are the names that an instance has outside.
+func (s *Service) namesOf(in *instanceRow) []provider.Object {
+	service, ok := s.Catalog().Service(in.service)
+	if !ok {
+		return nil
+	}
+	namer, ok := service.Driver.(provider.Namer)
+	if !ok {
+		return nil
+	}
+	return namer.Names(&provider.Request{InstanceID: in.id, Settings: in.settings, Parameters: in.parameters()})
+}
+
+// namesOfNew are the names that a new instance would have.
+func (s *Service) namesOfNew(p *startPlan, bind bool) []provider.Object {
+	namer, ok := p.service.Driver.(provider.Namer)
+	if !ok {
+		return nil
+	}
+	r := &provider.Request{InstanceID: newID("inst"), Settings: p.plan.Settings, Parameters: p.public}
+	if bind {
+		r.BindingID = newID("bind")
+	}
+	_, instance, _ := strings.Cut(r.InstanceID, "_")
+	_, binding, _ := strings.Cut(r.BindingID, "_")
+	var replace []string
+	for placeholder, id := range map[string]string{"{instance_id}": instance, "{binding_id}": binding} {
+		if id != "" {
+			replace = append(replace, id, placeholder)
+		}
+	}
+	names := namer.Names(r)
+	for i := range names {
+		names[i].Name = strings.NewReplacer(replace...).Replace(names[i].Name)
+	}
+	return names
 }
 
 // neededAnswer says how to come by an answer that on_question "fail" needs in advance. An agent must not
@@ -103,25 +239,27 @@ const (
 func (s *Service) plan(c Caller, r StartRequest) (*startPlan, []Blocker) {
 	service, ok := s.Catalog().Service(r.Service)
 	if !ok {
-		return nil, []Blocker{{UnknownService, "/service", "there is no such service in the catalog; GET /v1/services lists them"}}
+		return nil, []Blocker{{UnknownService, "/service", "there is no such service in the catalog; GET /v1/services lists them", ByCaller}}
 	}
 	plan, ok := service.Plan(r.Plan)
 	if !ok {
-		return nil, []Blocker{{UnknownPlan, "/plan", "the service has no such plan; it has: " + planIDs(service)}}
+		return nil, []Blocker{{UnknownPlan, "/plan", "the service has no such plan; it has: " + planIDs(service), ByCaller}}
 	}
 	p := &startPlan{service: service, plan: plan, answers: maps.Clone(r.Answers)}
 	parameters, blockers := p.takeParameterAnswers(r)
 	filled, missing, errs := plan.CheckParameters(parameters)
 	for _, e := range errs {
-		blockers = append(blockers, Blocker{InvalidRequest, p.pointer(r, e.Pointer), e.Detail})
+		blockers = append(blockers, Blocker{InvalidRequest, p.pointer(r, e.Pointer), e.Detail, ByCaller})
 	}
 	if !c.isPerson() {
 		blockers = append(blockers, p.personOnly(r, parameters)...)
 	}
-	p.split(filled)
+	p.public, p.secret = split(plan, filled)
 	for _, name := range missing {
 		p.asks = append(p.asks, ask{question: plan.ParameterQuestion(name), origin: originParameter})
 	}
+	blockers = append(blockers, expiryBlockers(plan, r.ExpiresIn)...)
+	blockers = append(blockers, protectionBlockers(r.Protected, r.ExpiresIn > 0 || plan.Expiry.Default > 0)...)
 	return p, append(blockers, p.takeCost()...)
 }
 
@@ -149,12 +287,12 @@ func (p *startPlan) takeParameterAnswers(r StartRequest) (map[string]any, []Bloc
 		delete(p.answers, q.Name)
 		pointer := "/answers/" + escapePointer(q.Name)
 		if _, twice := parameters[q.Name]; twice {
-			blockers = append(blockers, Blocker{InvalidRequest, pointer, "is given in parameters too; give it once"})
+			blockers = append(blockers, Blocker{InvalidRequest, pointer, "is given in parameters too; give it once", ByCaller})
 			continue
 		}
 		content, errs := catalog.NormalizeAnswer(q.Schema, value)
 		for _, e := range errs {
-			blockers = append(blockers, Blocker{InvalidRequest, pointer + e.Pointer, e.Detail})
+			blockers = append(blockers, Blocker{InvalidRequest, pointer + e.Pointer, e.Detail, ByCaller})
 		}
 		if len(errs) == 0 {
 			maps.Copy(parameters, content)
@@ -169,7 +307,7 @@ func (p *startPlan) personOnly(r StartRequest, parameters map[string]any) []Bloc
 	for name := range parameters {
 		if p.plan.ParameterQuestion(name).PersonOnly {
 			blockers = append(blockers, Blocker{
-				PersonRequired, p.pointer(r, "/"+escapePointer(name)), "only a person may decide this; leave it out, and the job will ask",
+				PersonRequired, p.pointer(r, "/"+escapePointer(name)), "only a person may decide this; leave it out, and the job will ask", ByPerson,
 			})
 		}
 	}
@@ -188,15 +326,16 @@ func (p *startPlan) pointer(r StartRequest, parameter string) string {
 }
 
 // split parts the parameters into those that may be shown and the secret ones.
-func (p *startPlan) split(parameters map[string]any) {
-	p.public, p.secret = map[string]any{}, map[string]any{}
+func split(plan *catalog.Plan, parameters map[string]any) (public, secret map[string]any) {
+	public, secret = map[string]any{}, map[string]any{}
 	for name, value := range parameters {
-		if p.plan.IsSecret(name) {
-			p.secret[name] = value
+		if plan.IsSecret(name) {
+			secret[name] = value
 		} else {
-			p.public[name] = value
+			public[name] = value
 		}
 	}
+	return public, secret
 }
 
 // takeCost adds the question for the price, answered where the start call has confirmed it.
@@ -209,12 +348,9 @@ func (p *startPlan) takeCost() []Blocker {
 	delete(p.answers, question.Name)
 	cost := ask{question: question, origin: originCost}
 	if given {
-		content, errs := catalog.NormalizeAnswer(question.Schema, value)
-		if len(errs) == 0 && !confirmed(content) {
-			errs = []catalog.FieldError{{Detail: "must be true to start; leave it out to be asked"}}
-		}
+		content, errs := acceptedCost(question, value)
 		if len(errs) > 0 {
-			return []Blocker{{InvalidRequest, "/answers/" + question.Name + errs[0].Pointer, errs[0].Detail}}
+			return []Blocker{{InvalidRequest, "/answers/" + question.Name + errs[0].Pointer, errs[0].Detail, ByCaller}}
 		}
 		cost.answer = content
 	}

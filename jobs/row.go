@@ -30,6 +30,8 @@ type jobRow struct {
 	byPerson        bool // started with a person's key
 	workLeft        *time.Duration
 	answers         []byte
+	// change is what an update changes the instance to, sealed.
+	change []byte
 	// touched: the driver was called for the instance, so something may exist outside.
 	touched bool
 	// hasSuccessor: a deprovision waits for this job's end and cleans up in its stead.
@@ -44,7 +46,7 @@ const jobRowSelect = `
 	SELECT j.id, j.tenant_id, j.instance_id, coalesce(j.binding_id, ''), j.operation, j.service, j.plan, j.driver,
 	       j.state, coalesce(j.phase, ''), coalesce(j.ending, ''), j.cancel_requested, coalesce(j.waits_for, ''), j.epoch, j.version,
 	       coalesce(j.owner, ''), j.lease_until, j.due_at, j.deadline_at, j.attempts, j.on_question = 'fail', j.by_person, j.work_left,
-	       j.answers, j.progress, j.error, j.leftovers, j.created_at
+	       j.answers, j.change, j.progress, j.error, j.leftovers, j.created_at
 	FROM job j WHERE j.id = $1 `
 
 // jobSurroundings is read by a statement of its own, after the lock: only then does its snapshot
@@ -65,7 +67,7 @@ func lockJob(ctx context.Context, tx pgx.Tx, jobID, condition string, args ...an
 	err := results.QueryRow().Scan(&j.ID, &j.tenantID, &j.InstanceID, &j.BindingID, &j.Operation, &j.Service, &j.Plan, &j.driver,
 		&j.State, &j.phase, &j.ending, &j.cancelRequested, &j.waitsFor, &j.epoch, &j.Version,
 		&j.owner, &j.leaseUntil, &j.dueAt, &j.DeadlineAt, &j.attempts, &j.failOnAsk, &j.byPerson, &j.workLeft,
-		&j.answers, &progress, &jobErr, &leftovers, &j.CreatedAt)
+		&j.answers, &j.change, &progress, &jobErr, &leftovers, &j.CreatedAt)
 	if err == nil {
 		err = results.QueryRow().Scan(&j.Now, &j.touched, &j.hasSuccessor)
 	}
@@ -79,6 +81,9 @@ func lockJob(ctx context.Context, tx pgx.Tx, jobID, condition string, args ...an
 	j.from = status{j.State, j.phase}
 	return j, errors.Join(json.Unmarshal(progress, &j.Progress), unmarshalMaybe(jobErr, &j.Error), json.Unmarshal(leftovers, &j.Leftovers))
 }
+
+// neverRan reports whether no worker has had the job for sure.
+func (j *jobRow) neverRan() bool { return j.from == queued && j.epoch == 1 || j.epoch == 0 }
 
 // lockHeld locks a job for the worker that claimed it with the epoch; errLostLease where it no longer
 // holds it.

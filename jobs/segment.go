@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/provisiond/provisiond/provider"
@@ -29,7 +30,8 @@ var (
 type outcome struct {
 	endpoint    provider.Endpoint
 	credentials provider.Credentials
-	// found is what is left outside after a Deprovision that failed.
+	findings    []provider.Finding
+	// found is what is left outside after a Deprovision or an Unbind that failed.
 	found []provider.Object
 	err   error
 }
@@ -92,10 +94,26 @@ func (g *segment) call(ctx context.Context) (out outcome) {
 	}
 	g.request.Checkpoint = g.checkpoint
 	g.request.Report = g.report
-	if g.ending != "" || g.job.Operation == OpDeprovision {
+	switch {
+	case g.job.Operation == OpUnbind, g.job.Operation.onBinding() && g.ending != "":
+		return g.unbind(ctx)
+	case g.job.Operation == OpDeprovision, g.ending != "":
 		return g.deprovision(ctx)
+	case g.job.Operation == OpUpdate:
+		out.endpoint, out.err = g.driver.Update(ctx, &g.request)
+	case g.job.Operation == OpCheck:
+		out.findings, out.err = g.driver.Check(ctx, &g.request)
+	case g.job.Operation.onBinding():
+		out.credentials, out.err = g.driver.Bind(ctx, &g.request)
+	default:
+		return g.provision(ctx)
 	}
-	if out.endpoint, out.err = g.driver.Provision(ctx, &g.request); out.err != nil || !g.bind {
+	return out
+}
+
+// provision makes the instance, with its first binding where the start wants one.
+func (g *segment) provision(ctx context.Context) (out outcome) {
+	if out.endpoint, out.err = g.driver.Provision(ctx, &g.request); out.err != nil || g.job.BindingID == "" {
 		return out
 	}
 	if ctx.Err() != nil {
@@ -103,6 +121,19 @@ func (g *segment) call(ctx context.Context) (out outcome) {
 		return out
 	}
 	out.credentials, out.err = g.driver.Bind(ctx, &g.request)
+	return out
+}
+
+// unbind removes the credentials and, where that fails, names what is left.
+func (g *segment) unbind(ctx context.Context) (out outcome) {
+	out.err = g.driver.Unbind(ctx, &g.request)
+	if namer, ok := g.driver.(provider.Namer); ok && out.err != nil {
+		instance := g.request
+		instance.BindingID = ""
+		out.found = slices.DeleteFunc(namer.Names(&g.request), func(o provider.Object) bool {
+			return slices.Contains(namer.Names(&instance), o)
+		})
+	}
 	return out
 }
 

@@ -64,8 +64,11 @@ func (g *segment) settleWork(ctx context.Context, w *write, j *jobRow, cause err
 // fail decides that the job fails, now that its driver does not run any more.
 func (g *segment) fail(ctx context.Context, w *write, j *jobRow, e *JobError, out outcome) error {
 	j.ending, j.Error = Failed, e
-	if j.Operation == OpDeprovision {
+	if j.Operation == OpDeprovision || j.Operation == OpUnbind {
 		j.Leftovers = leftoversOf(j, out.found, e)
+	}
+	if err := markUpdate(ctx, w, j, out.err); err != nil {
+		return err
 	}
 	return g.s.settleEnding(ctx, w, j, actorWorker)
 }
@@ -126,9 +129,10 @@ func (g *segment) waitOnProvider(ctx context.Context, w *write, j *jobRow, p *pr
 	return g.s.saveJob(ctx, w, j)
 }
 
-// succeed commits the endpoint and the credentials with the job's end.
+// succeed commits what the driver has returned with the job's end.
 func (g *segment) succeed(ctx context.Context, w *write, j *jobRow, out outcome) error {
-	if j.Operation == OpProvision {
+	switch j.Operation {
+	case OpProvision:
 		endpoint, err := json.Marshal(out.endpoint)
 		if err != nil {
 			return fmt.Errorf("endpoint: %w", err)
@@ -136,16 +140,19 @@ func (g *segment) succeed(ctx context.Context, w *write, j *jobRow, out outcome)
 		if _, err := w.tx.Exec(ctx, `UPDATE instance SET endpoint = $2 WHERE id = $1`, j.InstanceID, endpoint); err != nil {
 			return fmt.Errorf("save endpoint: %w", err)
 		}
-	}
-	if out.credentials != nil {
-		sealed, err := g.s.cfg.Sealer.seal(place{g.tenantID, "binding", j.BindingID, "credentials"}, out.credentials)
-		if err != nil {
+	case OpUpdate:
+		if err := g.s.applyChange(ctx, w, j, out.endpoint); err != nil {
 			return err
 		}
-		_, err = w.tx.Exec(ctx, `
-			UPDATE binding SET state = 'active', credentials = $2, updated_at = clock_timestamp() WHERE id = $1`, j.BindingID, sealed)
-		if err != nil {
-			return fmt.Errorf("save credentials: %w", err)
+	case OpCheck:
+		if err := g.s.saveFindings(ctx, w, j, out.findings); err != nil {
+			return err
+		}
+	case OpDeprovision, OpBind, OpRotate, OpUnbind: // nothing of the instance's
+	}
+	if out.credentials != nil {
+		if err := g.s.saveCredentials(ctx, w, j, out.credentials); err != nil {
+			return err
 		}
 	}
 	return g.s.finish(ctx, w, j, Succeeded, actorWorker)
@@ -235,7 +242,11 @@ func (s *Service) giveUpCleanup(ctx context.Context, w *write, j *jobRow, found 
 
 // leftoversOf lists what is left. Where that is not known, it is the instance as a whole.
 func leftoversOf(j *jobRow, found []provider.Object, e *JobError) []Leftover {
-	if len(found) == 0 {
+	switch {
+	case len(found) > 0:
+	case j.Operation.onBinding():
+		return []Leftover{{Kind: "binding", Name: j.BindingID, Reason: e.Code + ": " + e.Message}}
+	default:
 		return []Leftover{{Kind: "instance", Name: j.InstanceID, Reason: e.Code + ": " + e.Message}}
 	}
 	left := make([]Leftover, len(found))

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,6 +24,10 @@ type StartRequest struct {
 	Answers        map[string]any
 	FailOnQuestion bool
 	Labels         map[string]string
+	// ExpiresIn is the instance's time to live; 0 takes the plan's default.
+	ExpiresIn time.Duration
+	// Protected refuses every deletion until it is taken off.
+	Protected bool
 	// Bind: make a first binding too.
 	Bind           bool
 	IdempotencyKey string // "" = none
@@ -88,7 +93,8 @@ func (s *Service) sameName(ctx context.Context, w *write, c Caller, r StartReque
 	var instanceID, jobID string
 	var digest []byte
 	err := w.tx.QueryRow(ctx, `
-		SELECT i.id, i.job_id, i.start_digest FROM instance i
+		SELECT i.id, coalesce((SELECT min(j.id) FROM job j WHERE j.instance_id = i.id AND j.operation = 'provision'), i.job_id), i.start_digest
+		FROM instance i
 		WHERE i.tenant_id = $1 AND i.name = $2 AND i.state NOT IN ('deleted', 'failed')`,
 		c.TenantID, r.Name).Scan(&instanceID, &jobID, &digest)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -184,7 +190,7 @@ func (s *Service) decideStart(w *write, c Caller, j *jobRow, questions []*questi
 
 func inputRequired() *JobError {
 	return &JobError{
-		Code: codeInputRequired, Retryable: false,
+		Code: string(InputIsRequired), Retryable: false,
 		Message: "The job has questions and on_question is \"fail\". Start again with answers to the listed questions. " +
 			"Where one is secret or a person's to decide, leave on_question out to have a person asked on a page.",
 	}
@@ -217,10 +223,11 @@ func (s *Service) queueInstance(batch *pgx.Batch, j *jobRow, r StartRequest, p *
 	}
 	batch.Queue(`
 		INSERT INTO instance (id, tenant_id, name, service, plan, driver, settings, parameters, secret_parameters,
-		                      labels, state, start_digest, job_id)
-		VALUES ($1, $2, nullif($3, ''), $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+		                      labels, state, start_digest, job_id, plan_version, protected, expires_at)
+		VALUES ($1, $2, nullif($3, ''), $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,
+		        CASE WHEN $16::interval > '0' THEN clock_timestamp() + $16::interval END)`,
 		j.InstanceID, j.tenantID, r.Name, j.Service, j.Plan, j.driver, orEmpty(p.plan.Settings), public, secret,
-		labels, state, digest, j.ID)
+		labels, state, digest, j.ID, p.plan.Version, r.Protected, cmp.Or(r.ExpiresIn, p.plan.Expiry.Default))
 	if j.BindingID != "" {
 		batch.Queue(`INSERT INTO binding (id, tenant_id, instance_id, state) VALUES ($1, $2, $3, $4)`,
 			j.BindingID, j.tenantID, j.InstanceID, bindingStateAtStart(state))
@@ -267,10 +274,6 @@ func (s *Service) queueJob(batch *pgx.Batch, j *jobRow, c Caller, labels map[str
 	if j.State == AwaitingInput {
 		deadline, due, workLeft = work+p.expiry(s), p.expiry(s), &work
 	}
-	onQuestion := "ask"
-	if j.failOnAsk {
-		onQuestion = "fail"
-	}
 	batch.Queue(`
 		INSERT INTO job (id, tenant_id, instance_id, binding_id, operation, service, plan, driver, state, phase,
 		                 due_at, deadline_at, work_left, on_question, answers, progress, error, labels, created_by, by_person, finished_at)
@@ -279,7 +282,7 @@ func (s *Service) queueJob(batch *pgx.Batch, j *jobRow, c Caller, labels map[str
 		        $14, $15, $16, $17, $18, $19, $20, CASE WHEN $9 = 'failed' THEN clock_timestamp() END)
 		RETURNING version, created_at, updated_at, deadline_at, clock_timestamp(), `+workerAlive,
 		j.ID, j.tenantID, j.InstanceID, j.BindingID, j.Operation, j.Service, j.Plan, j.driver, j.State, j.phase,
-		due, deadline, workLeft, onQuestion, answers, progress, jobErr, labelText, c.KeyID, c.isPerson(),
+		due, deadline, workLeft, onQuestion(j.failOnAsk), answers, progress, jobErr, labelText, c.KeyID, c.isPerson(),
 	).QueryRow(func(row pgx.Row) error { // enough for a job without questions: reading it again would cost as much as writing it
 		var worker bool
 		err := row.Scan(&j.Version, &j.CreatedAt, &j.UpdatedAt, &j.DeadlineAt, &j.Now, &worker)

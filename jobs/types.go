@@ -15,8 +15,16 @@ type Operation string
 // The operations.
 const (
 	OpProvision   Operation = "provision"
+	OpUpdate      Operation = "update"
 	OpDeprovision Operation = "deprovision"
+	OpBind        Operation = "bind"
+	OpRotate      Operation = "rotate"
+	OpUnbind      Operation = "unbind"
+	OpCheck       Operation = "check"
 )
+
+// onBinding reports whether the operation is about one binding alone.
+func (o Operation) onBinding() bool { return o == OpBind || o == OpRotate || o == OpUnbind }
 
 // InstanceState is where an instance is in its life.
 type InstanceState string
@@ -165,18 +173,59 @@ type Instance struct {
 	Labels     map[string]string
 	Endpoint   provider.Endpoint
 	// JobID is the last job on the instance.
-	JobID     string
+	JobID string
+	// PlanVersion is the version of the plan in the catalog that the instance has; see [catalog.Plan].
+	PlanVersion string
+	// ExpiresAt is when the instance is deprovisioned; nil is never.
+	ExpiresAt *time.Time
+	// Protected refuses every deletion.
+	Protected bool
+	// Usable is false after an update that left the instance broken.
+	Usable bool
+	// UpdateRepeatable is false after a failed update that must not be tried again as it was.
+	UpdateRepeatable bool
+	// CheckedAt is when the last check came to its end, with Findings; nil before the first.
+	CheckedAt *time.Time
+	Findings  []Finding
 	CreatedAt time.Time
 	UpdatedAt time.Time
+}
+
+// Finding is a difference between an instance as it should be and what exists.
+type Finding struct {
+	Kind       provider.FindingKind `json:"kind"`
+	ObjectKind string               `json:"object_kind"`
+	ObjectName string               `json:"object_name"`
+	Detail     string               `json:"detail"`
 }
 
 // Binding is one set of credentials for an instance, without them.
 type Binding struct {
 	ID         string
 	InstanceID string
-	State      string // pending, active or deleted
-	CreatedAt  time.Time
+	Name       string
+	State      BindingState
+	// JobID is the last job on the binding.
+	JobID string
+	// ExpiresAt is when the credentials are removed; nil is with the instance.
+	ExpiresAt *time.Time
+	// RenewBefore is when to rotate at the latest, so that clients have time to take the new credentials.
+	RenewBefore *time.Time
+	// PredecessorID is the binding that this one was rotated from.
+	PredecessorID string
+	CreatedAt     time.Time
 }
+
+// BindingState is where a binding is in its life.
+type BindingState string
+
+// The states of a binding. The credentials of one that is deleting or deleted are handed out no more.
+const (
+	BindingPending  BindingState = "pending"
+	BindingActive   BindingState = "active"
+	BindingDeleting BindingState = "deleting"
+	BindingGone     BindingState = "deleted"
+)
 
 // Credentials are the secret half of a binding.
 type Credentials struct {

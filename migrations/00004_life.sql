@@ -20,7 +20,7 @@ ALTER TABLE instance
     ADD COLUMN check_at          timestamptz;
 
 CREATE INDEX instance_by_expiry ON instance (expires_at)
-    WHERE expires_at IS NOT NULL AND state IN ('provisioning', 'active', 'failed');
+    WHERE expires_at IS NOT NULL AND state IN ('provisioning', 'active');
 CREATE INDEX instance_by_check ON instance (check_at) WHERE check_at IS NOT NULL AND state = 'active';
 
 ALTER TABLE binding
@@ -29,6 +29,8 @@ ALTER TABLE binding
     ADD COLUMN expires_at     timestamptz,
     ADD COLUMN renew_before   timestamptz,
     ADD COLUMN predecessor_id text,
+    -- How long the predecessor lives on once this binding is there.
+    ADD COLUMN overlap        interval,
     -- Deleted for its users, and not yet removed outside.
     ADD COLUMN removing       boolean NOT NULL DEFAULT false,
     ADD CONSTRAINT binding_removing CHECK (NOT removing OR state = 'deleted');

@@ -19,11 +19,15 @@
 //	        price: { amount: "5.00", currency: USD, per: month }   # or hour, or once
 //	        confirm_cost: true        # ask before anything is made
 //	        confirm_destroy: false    # let agents delete it without asking a person
+//	        updates_to: [large]       # the plans that an instance may change to
+//	        expiry: { default: 168h, max: 720h, warning: 24h }     # of an instance; warning as here if left out
+//	        check_every: 24h          # hold instances against what exists; only when asked if left out
 //	        deadline: 10m             # of a job
 //	        question_expiry: 1h
 //	        parameters:               # JSON Schema 2020-12; other parameters are refused
 //	          properties:
 //	            region: { type: string, enum: [eu, us], title: Region }
+//	            size: { type: integer, default: 1, x-mutable: true }   # an update may change it
 //	            token: { type: string, writeOnly: true, x-answerable-by: person }
 //	          required: [region]      # asked in this order where the start does not give them
 //	        settings:                 # the driver's
@@ -77,6 +81,16 @@ type Price struct {
 	Per string `json:"per"`
 }
 
+// Expiry is how long a plan's instances live. Zero durations set nothing.
+type Expiry struct {
+	// Default is for starts that ask for none.
+	Default time.Duration
+	// Max bounds what may be asked for; with it every instance has an end.
+	Max time.Duration
+	// Warning is how long before the end it is announced; a day by default.
+	Warning time.Duration
+}
+
 // Plan is one way to have a service.
 type Plan struct {
 	ID, Name, Description string
@@ -92,6 +106,12 @@ type Plan struct {
 	Parameters json.RawMessage
 	// Settings are the driver's. They may hold secrets.
 	Settings json.RawMessage
+	// UpdatesTo are the IDs of the service's plans that an instance of this one may change to.
+	UpdatesTo []string
+	// Expiry bounds the life of an instance.
+	Expiry Expiry
+	// CheckEvery is how often instances are held against what exists; 0 is only when asked.
+	CheckEvery time.Duration
 	// Deadline and QuestionExpiry are 0 where the server's default holds.
 	Deadline, QuestionExpiry time.Duration
 	// Version changes with what a quote binds: the price, the parameters and the settings.

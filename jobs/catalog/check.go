@@ -31,6 +31,15 @@ func (p *Plan) CheckParameters(params map[string]any) (filled map[string]any, mi
 // IsSecret reports whether the parameter's value may be shown to nobody: it is writeOnly.
 func (p *Plan) IsSecret(parameter string) bool { return p.properties[parameter].secret() }
 
+// Has reports whether the plan has such a parameter.
+func (p *Plan) Has(parameter string) bool {
+	_, ok := p.properties[parameter]
+	return ok
+}
+
+// IsMutable reports whether an update may change the parameter: its schema has x-mutable.
+func (p *Plan) IsMutable(parameter string) bool { return p.properties[parameter].mutable() }
+
 // decodeObject decodes what encode made of a mapping. Each call makes a new object.
 func decodeObject(data []byte) map[string]any {
 	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))

@@ -13,6 +13,8 @@ func etag(services []Service) string {
 		ID, Name, Description string
 		Price                 *Price
 		ConfirmCost           bool
+		UpdatesTo             []string
+		Expiry                Expiry
 		Parameters            json.RawMessage
 	}
 	type publicService struct {
@@ -24,7 +26,7 @@ func etag(services []Service) string {
 	for i, s := range services {
 		plans := make([]publicPlan, len(s.Plans))
 		for j, p := range s.Plans {
-			plans[j] = publicPlan{p.ID, p.Name, p.Description, p.Price, p.ConfirmCost, p.Parameters}
+			plans[j] = publicPlan{p.ID, p.Name, p.Description, p.Price, p.ConfirmCost, p.UpdatesTo, p.Expiry, p.Parameters}
 		}
 		public[i] = publicService{s.ID, s.Name, s.Description, s.Simulated, plans}
 	}

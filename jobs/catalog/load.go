@@ -71,6 +71,7 @@ func (l *loader) service(n *node, seen ids) Service {
 	for i, item := range items {
 		s.Plans[i] = l.plan(item, &s, plans)
 	}
+	l.updates(items, &s)
 	return s
 }
 

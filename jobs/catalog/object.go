@@ -69,6 +69,14 @@ func (l *loader) text(n *node) string {
 	return s
 }
 
+func (l *loader) texts(n *node) []string {
+	var texts []string
+	for _, item := range l.list(n) {
+		texts = append(texts, l.text(item))
+	}
+	return texts
+}
+
 func (l *loader) boolean(n *node) bool {
 	if n == nil {
 		return false

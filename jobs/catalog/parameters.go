@@ -16,6 +16,9 @@ const maxParameters = 100
 // person.
 const personKeyword = "x-answerable-by"
 
+// mutableKeyword in a parameter's schema says whether an update may change it; by default it may not.
+const mutableKeyword = "x-mutable"
+
 var parameterForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,62}$`)
 
 // parameters reads the schema of a plan's parameters into the plan.
@@ -108,6 +111,9 @@ func (l *loader) property(n *node, compiled *jsonschema.Schema) property {
 	}
 	if who := n.child(personKeyword); who != nil && who.value != "any" && who.value != "person" {
 		l.add(who, "must be any or person")
+	}
+	if mutable := n.child(mutableKeyword); mutable != nil && mutable.value != true && mutable.value != false {
+		l.add(mutable, "must be true or false")
 	}
 	if format := n.child("format"); format != nil && compiled != nil && compiled.Format == nil {
 		l.add(format, "is not a known format")

@@ -1,14 +1,18 @@
 package catalog
 
 import (
+	"cmp"
 	"regexp"
+	"slices"
+	"strconv"
+	"time"
 
 	"github.com/provisiond/provisiond/provider"
 )
 
 func (l *loader) plan(n *node, s *Service, seen ids) Plan {
 	o := l.object(n, "id", "name", "description", "price", "confirm_cost", "confirm_destroy", "deadline", "question_expiry",
-		"parameters", "settings")
+		"updates_to", "expiry", "check_every", "parameters", "settings")
 	o.require("id", "name")
 	p := Plan{
 		ID:             l.id(o.get("id"), seen),
@@ -17,6 +21,9 @@ func (l *loader) plan(n *node, s *Service, seen ids) Plan {
 		ConfirmCost:    l.boolean(o.get("confirm_cost")),
 		DestroyUnasked: o.get("confirm_destroy") != nil && !l.boolean(o.get("confirm_destroy")),
 		Price:          l.price(o.get("price")),
+		UpdatesTo:      l.texts(o.get("updates_to")),
+		Expiry:         l.expiry(o.get("expiry")),
+		CheckEvery:     l.duration(o.get("check_every")),
 		Deadline:       l.duration(o.get("deadline")),
 		QuestionExpiry: l.duration(o.get("question_expiry")),
 		Settings:       l.json(o.get("settings")),
@@ -33,6 +40,46 @@ func (l *loader) plan(n *node, s *Service, seen ids) Plan {
 	l.parameters(o.get("parameters"), &p)
 	p.Version = version(&p)
 	return p
+}
+
+// defaultWarning is how long before its end an instance's expiry is announced.
+const defaultWarning = 24 * time.Hour
+
+func (l *loader) expiry(n *node) Expiry {
+	if n == nil {
+		return Expiry{Warning: defaultWarning}
+	}
+	o := l.object(n, "default", "max", "warning")
+	e := Expiry{
+		Default: l.duration(o.get("default")),
+		Max:     l.duration(o.get("max")),
+		Warning: cmp.Or(l.duration(o.get("warning")), defaultWarning),
+	}
+	if e.Max > 0 && e.Default > e.Max {
+		l.add(o.get("default"), "must not be longer than max")
+	}
+	if e.Default == 0 {
+		e.Default = e.Max
+	}
+	return e
+}
+
+// updates checks the plans that each plan may change to, once all are known.
+func (l *loader) updates(items []*node, s *Service) {
+	for i, p := range s.Plans {
+		for j, to := range p.UpdatesTo {
+			_, known := s.Plan(to)
+			at := items[i].find([]string{"updates_to", strconv.Itoa(j)})
+			switch {
+			case !known:
+				l.add(at, "must be a plan of the service")
+			case to == p.ID:
+				l.add(at, "must be another plan")
+			case slices.Contains(p.UpdatesTo[:j], to):
+				l.add(at, "is given twice")
+			}
+		}
+	}
 }
 
 var (

@@ -9,6 +9,8 @@ func (p property) secret() bool { return p.schema["writeOnly"] == true }
 
 func (p property) personOnly() bool { return p.schema[personKeyword] == "person" }
 
+func (p property) mutable() bool { return p.schema[mutableKeyword] == true }
+
 // defaultValue is nil where there is none.
 func (p property) defaultValue() any { return p.schema["default"] }
 

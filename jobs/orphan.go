@@ -1,0 +1,90 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// The back-off between the tries to remove what was left behind, and their bound. After that an operator
+// has to look.
+const (
+	orphanFirstTry = time.Minute
+	orphanLastTry  = 24 * time.Hour
+	orphanTries    = 12
+)
+
+// orphanBackoff is how long to wait after so many tries.
+func orphanBackoff(tries int) time.Duration {
+	return min(orphanFirstTry<<min(tries, 20), orphanLastTry)
+}
+
+// recordOrphans brings the ledger of what may be left outside to what the end of a job says: what it has
+// removed is closed, and what it could not remove is noted.
+func (s *Service) recordOrphans(ctx context.Context, w *write, j *jobRow, neverRan bool) error {
+	batch := &pgx.Batch{}
+	if j.hasRemoved(neverRan) {
+		kinds, names := []string{}, []string{}
+		for _, l := range j.Leftovers {
+			kinds, names = append(kinds, l.Kind), append(names, l.Name)
+		}
+		batch.Queue(`
+			UPDATE orphan SET ended_at = clock_timestamp(), ending = 'removed', retry_at = NULL
+			WHERE instance_id = $1 AND ended_at IS NULL AND ($2 = '' OR binding_id = $2)
+			  AND NOT EXISTS (SELECT 1 FROM unnest($3::text[], $4::text[]) AS left_over (kind, name)
+			                  WHERE left_over.kind = orphan.kind AND left_over.name = orphan.name)`,
+			j.InstanceID, j.orphanBinding(), kinds, names)
+	}
+	handsOff := j.Error != nil && j.Error.handsOff()
+	for _, l := range j.Leftovers {
+		batch.Queue(`
+			INSERT INTO orphan (id, tenant_id, instance_id, binding_id, job_id, service, driver, kind, name, reason, retry_at)
+			VALUES ($1, $2, $3, nullif($4, ''), $5, $6, $7, $8, $9, $10, CASE WHEN NOT $11 THEN clock_timestamp() + $12::interval END)
+			ON CONFLICT (instance_id, kind, name) WHERE ended_at IS NULL DO UPDATE
+			SET job_id = excluded.job_id, reason = excluded.reason, retry_at = CASE WHEN NOT $11 THEN orphan.retry_at END`,
+			newID("orph"), j.tenantID, j.InstanceID, j.orphanBinding(), j.ID, j.Service, j.driver, l.Kind, l.Name, l.Reason,
+			handsOff, orphanFirstTry)
+	}
+	if batch.Len() == 0 {
+		return nil
+	}
+	return wrap("record orphans", w.tx.SendBatch(ctx, batch).Close())
+}
+
+// hasRemoved reports whether the job has tried to remove the instance or the binding, so that its
+// leftovers are all that is left.
+func (j *jobRow) hasRemoved(neverRan bool) bool {
+	switch j.Operation {
+	case OpDeprovision, OpUnbind:
+		return j.State == Succeeded || j.State == Failed && !neverRan
+	case OpProvision:
+		return j.State == Canceled && j.touched && !j.hasSuccessor
+	case OpUpdate, OpBind, OpRotate, OpCheck:
+	}
+	return false
+}
+
+// orphanBinding is the binding that the job's leftovers are of, and none where they are the instance's.
+func (j *jobRow) orphanBinding() string {
+	if j.Operation.onBinding() {
+		return j.BindingID
+	}
+	return ""
+}
+
+// retryOrphans starts the jobs that try again to remove what was left behind. An instance is tried as a
+// whole.
+func (s *Service) retryOrphans(ctx context.Context) error {
+	rows, err := s.pool.Query(ctx, `
+		SELECT id FROM orphan WHERE retry_at <= clock_timestamp() ORDER BY retry_at LIMIT $1`, sweepBatch)
+	if err != nil {
+		return fmt.Errorf("find orphans: %w", err)
+	}
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return fmt.Errorf("find orphans: %w", err)
+	}
+	return each(ids, func(id string) error { return s.retryOrphan(ctx, id) })
+}
