@@ -106,11 +106,11 @@ func TestDeleteDuringProvisionCancelsItFirst(t *testing.T) {
 	begun, _ := blocked(f)
 	j := f.start(t, StartRequest{})
 	<-begun
-	res, err := f.Delete(t.Context(), f.caller, j.InstanceID, "")
+	res, err := f.Delete(t.Context(), f.caller, DeleteRequest{InstanceID: j.InstanceID})
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := f.Delete(t.Context(), f.caller, j.InstanceID, "")
+	again, err := f.Delete(t.Context(), f.caller, DeleteRequest{InstanceID: j.InstanceID})
 	if err != nil || again.Job.ID != res.Job.ID || !again.Existing {
 		t.Fatalf("a second delete: %+v %v", again, err)
 	}
@@ -128,7 +128,7 @@ func TestDeleteWhileAwaitingInput(t *testing.T) {
 	f.run(t)
 	f.work(t)
 	j := f.start(t, StartRequest{Plan: "paid"})
-	res, err := f.Delete(t.Context(), f.caller, j.InstanceID, "")
+	res, err := f.Delete(t.Context(), f.caller, DeleteRequest{InstanceID: j.InstanceID})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +150,7 @@ func TestCancelOfADeleteThatHasNotBegunRestoresTheInstance(t *testing.T) {
 	if err := w.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	res, err := f.Delete(t.Context(), f.caller, j.InstanceID, "")
+	res, err := f.Delete(t.Context(), f.caller, DeleteRequest{InstanceID: j.InstanceID})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 func confirmable(t *testing.T, f *fixture) Job {
 	t.Helper()
 	j := f.untilState(t, f.start(t, StartRequest{Plan: "precious", Name: "orders", Bind: true}).ID, Succeeded)
-	res, err := f.Delete(t.Context(), f.caller, j.InstanceID, "")
+	res, err := f.Delete(t.Context(), f.caller, DeleteRequest{InstanceID: j.InstanceID})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func TestAPersonConfirmsWhatAnAgentDeletes(t *testing.T) {
 	yes := map[string]any{"confirm": true}
 
 	j := confirmable(t, f)
-	again, err := f.Delete(t.Context(), f.caller, j.InstanceID, "")
+	again, err := f.Delete(t.Context(), f.caller, DeleteRequest{InstanceID: j.InstanceID})
 	if err != nil || !again.Existing || again.Job.ID != j.ID || again.Job.State != AwaitingInput {
 		t.Fatalf("an agent's second call: %+v, %v", again, err)
 	}
@@ -90,7 +90,7 @@ func TestADeletionThatIsNotConfirmedChangesNothing(t *testing.T) {
 			f.untilState(t, j.ID, end(t, j))
 			f.mustBeUsable(t, j.InstanceID, "")
 			// The name is free again for the next case once a person deletes the instance.
-			res, err := f.Delete(t.Context(), person, j.InstanceID, "")
+			res, err := f.Delete(t.Context(), person, DeleteRequest{InstanceID: j.InstanceID})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -105,7 +105,7 @@ func TestAPersonsDeleteConfirmsAnAgents(t *testing.T) {
 	f.run(t)
 	f.work(t)
 	j := confirmable(t, f)
-	res, err := f.Delete(t.Context(), f.newCaller(t, "acme", KindPerson), j.InstanceID, "")
+	res, err := f.Delete(t.Context(), f.newCaller(t, "acme", KindPerson), DeleteRequest{InstanceID: j.InstanceID})
 	if err != nil || res.Job.ID != j.ID || res.Job.State != Pending {
 		t.Fatalf("a person's delete: %+v, %v", res, err)
 	}
@@ -117,7 +117,7 @@ func TestAnAgentDeletesWhatHoldsNoDataUnasked(t *testing.T) {
 	f := newFixture(t)
 	f.run(t)
 	j := f.start(t, StartRequest{Plan: "precious"}) // no worker: it stays queued
-	res, err := f.Delete(t.Context(), f.caller, j.InstanceID, "")
+	res, err := f.Delete(t.Context(), f.caller, DeleteRequest{InstanceID: j.InstanceID})
 	if err != nil {
 		t.Fatal(err)
 	}

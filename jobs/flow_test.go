@@ -26,7 +26,7 @@ func TestStartWithoutQuestionsSucceeds(t *testing.T) {
 	}
 	mustBe(t, "credentials", creds.Values["password"], canary)
 
-	res, err := f.Delete(t.Context(), f.caller, j.InstanceID, "")
+	res, err := f.Delete(t.Context(), f.caller, DeleteRequest{InstanceID: j.InstanceID})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +34,7 @@ func TestStartWithoutQuestionsSucceeds(t *testing.T) {
 	mustBe(t, "objects left", f.back.left(), 0)
 	_, err = f.ReadCredentials(t.Context(), f.caller, j.BindingID)
 	mustCode(t, err, BindingDeleted)
-	again, err := f.Delete(t.Context(), f.caller, j.InstanceID, "")
+	again, err := f.Delete(t.Context(), f.caller, DeleteRequest{InstanceID: j.InstanceID})
 	if err != nil || !again.Existing || again.Job.ID != res.Job.ID {
 		t.Fatalf("deleting again: %+v, %v", again, err)
 	}

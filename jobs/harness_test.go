@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"maps"
 	"sync"
 	"testing"
 	"time"
@@ -20,13 +21,15 @@ import (
 // backEnd is a driver with a back end in memory that a test scripts call by call. It records what
 // the core does with a driver.
 type backEnd struct {
-	provision, bind, deprovision func(ctx context.Context, r *provider.Request) error
+	provision, bind, deprovision, update, unbind func(ctx context.Context, r *provider.Request) error
+	check                                        func() []provider.Finding
 
 	mu      sync.Mutex
 	calls   []string
-	objects map[string]int // instance -> how often made and not removed
-	active  map[string]int // instance -> driver calls under way
-	overlap bool           // two calls on one instance at once
+	objects map[string]int    // instance -> how often made and not removed
+	logins  map[string]string // binding -> its instance
+	active  map[string]int    // instance -> driver calls under way
+	overlap bool              // two calls on one instance at once
 }
 
 func (b *backEnd) enter(name string, r *provider.Request) func() {
@@ -34,7 +37,7 @@ func (b *backEnd) enter(name string, r *provider.Request) func() {
 	defer b.mu.Unlock()
 	b.calls = append(b.calls, name)
 	if b.active == nil {
-		b.active, b.objects = map[string]int{}, map[string]int{}
+		b.active, b.objects, b.logins = map[string]int{}, map[string]int{}, map[string]string{}
 	}
 	b.active[r.InstanceID]++
 	b.overlap = b.overlap || b.active[r.InstanceID] > 1
@@ -65,7 +68,61 @@ func (b *backEnd) Bind(ctx context.Context, r *provider.Request) (provider.Crede
 			return nil, err
 		}
 	}
-	return provider.Credentials{"password": canary}, nil
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.logins[r.BindingID] = r.InstanceID
+	return provider.Credentials{"password": canary, "binding": r.BindingID}, nil
+}
+
+func (b *backEnd) Unbind(ctx context.Context, r *provider.Request) error {
+	defer b.enter("unbind", r)()
+	if b.unbind != nil {
+		if err := b.unbind(ctx, r); err != nil {
+			return err
+		}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.logins, r.BindingID)
+	return nil
+}
+
+func (b *backEnd) Update(ctx context.Context, r *provider.Request) (provider.Endpoint, error) {
+	defer b.enter("update", r)()
+	if b.update != nil {
+		if err := b.update(ctx, r); err != nil {
+			return nil, err
+		}
+	}
+	return provider.Endpoint{"host": "updated"}, nil
+}
+
+func (b *backEnd) Check(_ context.Context, r *provider.Request) ([]provider.Finding, error) {
+	defer b.enter("check", r)()
+	if b.check == nil {
+		return nil, nil
+	}
+	return b.check(), nil
+}
+
+func (*backEnd) Names(r *provider.Request) []provider.Object {
+	names := []provider.Object{{Kind: "thing", Name: r.InstanceID}}
+	if r.BindingID != "" {
+		names = append(names, provider.Object{Kind: "login", Name: r.BindingID})
+	}
+	return names
+}
+
+// loginsOf are the bindings that exist outside.
+func (b *backEnd) loginsOf(instanceID string) (ids []string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for id, of := range b.logins {
+		if of == instanceID {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }
 
 func (b *backEnd) Deprovision(ctx context.Context, r *provider.Request) error {
@@ -78,6 +135,7 @@ func (b *backEnd) Deprovision(ctx context.Context, r *provider.Request) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.objects, r.InstanceID)
+	maps.DeleteFunc(b.logins, func(_, of string) bool { return of == r.InstanceID })
 	return nil
 }
 

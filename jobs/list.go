@@ -107,17 +107,20 @@ func (s *Service) ListEvents(ctx context.Context, c Caller, jobID string, p Page
 }
 
 const instanceSelect = `
-	SELECT id, coalesce(name, ''), service, plan, state, parameters, labels, endpoint, job_id, created_at, updated_at
+	SELECT id, coalesce(name, ''), service, plan, state, parameters, labels, endpoint, job_id, plan_version, expires_at, protected, usable,
+	       update_repeatable, checked_at, findings, created_at, updated_at
 	FROM instance `
 
 func scanInstance(row pgx.Row) (Instance, error) {
 	var in Instance
-	var parameters, labels, endpoint []byte
-	err := row.Scan(&in.ID, &in.Name, &in.Service, &in.Plan, &in.State, &parameters, &labels, &endpoint, &in.JobID, &in.CreatedAt, &in.UpdatedAt)
+	var parameters, labels, endpoint, findings []byte
+	err := row.Scan(&in.ID, &in.Name, &in.Service, &in.Plan, &in.State, &parameters, &labels, &endpoint, &in.JobID, &in.PlanVersion, &in.ExpiresAt,
+		&in.Protected, &in.Usable, &in.UpdateRepeatable, &in.CheckedAt, &findings, &in.CreatedAt, &in.UpdatedAt)
 	if err != nil {
 		return in, err
 	}
-	err = errors.Join(json.Unmarshal(parameters, &in.Parameters), json.Unmarshal(labels, &in.Labels))
+	err = errors.Join(json.Unmarshal(parameters, &in.Parameters), json.Unmarshal(labels, &in.Labels),
+		json.Unmarshal(findings, &in.Findings))
 	if endpoint != nil {
 		err = errors.Join(err, json.Unmarshal(endpoint, &in.Endpoint))
 	}

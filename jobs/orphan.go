@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -15,11 +16,6 @@ const (
 	orphanLastTry  = 24 * time.Hour
 	orphanTries    = 12
 )
-
-// orphanBackoff is how long to wait after so many tries.
-func orphanBackoff(tries int) time.Duration {
-	return min(orphanFirstTry<<min(tries, 20), orphanLastTry)
-}
 
 // recordOrphans brings the ledger of what may be left outside to what the end of a job says: what it has
 // removed is closed, and what it could not remove is noted.
@@ -77,14 +73,57 @@ func (j *jobRow) orphanBinding() string {
 // retryOrphans starts the jobs that try again to remove what was left behind. An instance is tried as a
 // whole.
 func (s *Service) retryOrphans(ctx context.Context) error {
-	rows, err := s.pool.Query(ctx, `
-		SELECT id FROM orphan WHERE retry_at <= clock_timestamp() ORDER BY retry_at LIMIT $1`, sweepBatch)
-	if err != nil {
-		return fmt.Errorf("find orphans: %w", err)
+	return s.each(ctx, `SELECT id FROM orphan WHERE retry_at <= clock_timestamp() ORDER BY retry_at LIMIT $1`, s.retryOrphan)
+}
+
+func (s *Service) retryOrphan(ctx context.Context, id string) error {
+	return s.write(ctx, func(w *write) error {
+		var tenantID, instanceID, bindingID string
+		err := w.tx.QueryRow(ctx, `
+			SELECT tenant_id, instance_id, coalesce(binding_id, '') FROM orphan WHERE id = $1 AND retry_at <= clock_timestamp()`, id).
+			Scan(&tenantID, &instanceID, &bindingID)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return nil // another replica has tried it
+		}
+		if err != nil {
+			return fmt.Errorf("read orphan: %w", err)
+		}
+		live, in, err := s.lockInstance(ctx, w.tx, tenantID, instanceID)
+		if err != nil {
+			return err
+		}
+		tag, err := w.tx.Exec(ctx, `
+			UPDATE orphan SET tries = tries + $3, tried_at = CASE WHEN $3 = 1 THEN clock_timestamp() ELSE tried_at END,
+			       retry_at = CASE WHEN tries + $3 < $4 THEN clock_timestamp() + least($5::interval * power(2, least(tries + $3, 20)), $6::interval) END
+			WHERE instance_id = $1 AND coalesce(binding_id, '') = $2 AND retry_at <= clock_timestamp()`,
+			instanceID, bindingID, tryOf(live), orphanTries, orphanFirstTry, orphanLastTry)
+		if err != nil {
+			return fmt.Errorf("count try: %w", err)
+		}
+		if tag.RowsAffected() == 0 || live != nil {
+			return nil // tried by another replica, or put off until the job has ended
+		}
+		return s.removeAgain(ctx, w, in, bindingID)
+	})
+}
+
+// tryOf is 1 where there is nothing in the way of a try.
+func tryOf(live *jobRow) int {
+	if live != nil {
+		return 0
 	}
-	ids, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		return fmt.Errorf("find orphans: %w", err)
+	return 1
+}
+
+// removeAgain starts a job that removes what was left of a binding or of a failed instance.
+func (s *Service) removeAgain(ctx context.Context, w *write, in *instanceRow, bindingID string) error {
+	c := sweeper(in.tenantID)
+	var err error
+	switch {
+	case bindingID != "" && in.state == InstanceActive:
+		_, err = s.unbind(ctx, w, c, bindingID)
+	case bindingID == "" && in.state == InstanceFailed:
+		_, err = s.insertDeprovision(ctx, w, c, in, nil)
 	}
-	return each(ids, func(id string) error { return s.retryOrphan(ctx, id) })
+	return err
 }

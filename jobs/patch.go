@@ -69,10 +69,10 @@ func (s *Service) patch(ctx context.Context, w *write, c Caller, in *instanceRow
 		UPDATE instance SET
 			labels = $2,
 			expires_at = CASE WHEN $3 THEN NULL WHEN $4::interval > '0' THEN clock_timestamp() + $4::interval ELSE expires_at END,
-			expiry_warned = expiry_warned AND NOT $3 AND $4::interval = '0',
+			warn_at = CASE WHEN $3 THEN NULL WHEN $4::interval > '0' THEN clock_timestamp() + $4::interval - $6::interval ELSE warn_at END,
 			protected = coalesce($5, protected),
 			updated_at = clock_timestamp()
-		WHERE id = $1`, in.id, labels, r.NoExpiry, r.ExpiresIn, r.Protected)
+		WHERE id = $1`, in.id, labels, r.NoExpiry, r.ExpiresIn, r.Protected, s.warningOf(in))
 	if err != nil {
 		return fmt.Errorf("change instance: %w", err)
 	}
@@ -80,6 +80,14 @@ func (s *Service) patch(ctx context.Context, w *write, c Caller, in *instanceRow
 		"labels": r.Labels != nil, "expires_in": r.ExpiresIn > 0 || r.NoExpiry, "deletion_protection": r.Protected != nil,
 	})
 	return nil
+}
+
+// warningOf is how long before its end the expiry of the instance is announced.
+func (s *Service) warningOf(in *instanceRow) time.Duration {
+	if plan := s.planNamed(in.service, in.plan); plan != nil {
+		return plan.Expiry.Warning
+	}
+	return catalog.DefaultWarning
 }
 
 // instanceEvent notes a line of history of an instance that is of no job.

@@ -127,7 +127,7 @@ func (m *machine) settleWith(rt *rapid.T, i int, name string) {
 	m.segments = append(m.segments[:i:i], m.segments[i+1:]...)
 	m.past = append(m.past, seg)
 	out := outcomes()[name]
-	if name == "done" && seg.bind && seg.ending == "" && seg.job.Operation == OpProvision {
+	if name == "done" && seg.job.BindingID != "" && seg.ending == "" && seg.job.Operation != OpUnbind {
 		out.credentials = provider.Credentials{"password": "x"}
 	}
 	var cause error
@@ -183,7 +183,7 @@ func (m *machine) cancel(rt *rapid.T) {
 }
 
 func (m *machine) delete(rt *rapid.T) {
-	res, err := m.f.Delete(m.ctx(), m.f.caller, m.pick(rt, m.instances), "")
+	res, err := m.f.Delete(m.ctx(), m.f.caller, DeleteRequest{InstanceID: m.pick(rt, m.instances)})
 	m.allow(rt, err)
 	if !res.Existing {
 		m.jobs = append(m.jobs, res.Job.ID)

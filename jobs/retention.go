@@ -44,6 +44,12 @@ func (s *Service) removeOld(ctx context.Context) (bool, error) {
 		{`DELETE FROM instance WHERE id IN (
 			SELECT id FROM instance i WHERE state = 'deleted' AND updated_at < clock_timestamp() - $1::interval
 			  AND NOT EXISTS (SELECT 1 FROM job j WHERE j.instance_id = i.id) LIMIT $2 FOR UPDATE SKIP LOCKED)`, s.cfg.Retention},
+		// Deleted bindings of instances that live on.
+		{`DELETE FROM binding WHERE id IN (
+			SELECT id FROM binding WHERE state = 'deleted' AND NOT removing AND updated_at < clock_timestamp() - $1::interval
+			LIMIT $2 FOR UPDATE SKIP LOCKED)`, s.cfg.Retention},
+		{`DELETE FROM orphan WHERE id IN (
+			SELECT id FROM orphan WHERE ended_at < clock_timestamp() - $1::interval LIMIT $2 FOR UPDATE SKIP LOCKED)`, s.cfg.Retention},
 		{`DELETE FROM idempotency WHERE (tenant_id, key) IN (
 			SELECT tenant_id, key FROM idempotency WHERE created_at < clock_timestamp() - $1::interval LIMIT $2 FOR UPDATE SKIP LOCKED)`, idempotencyKept},
 		{`DELETE FROM worker WHERE id IN (

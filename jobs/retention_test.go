@@ -10,7 +10,7 @@ func TestRetention(t *testing.T) {
 	ctx := t.Context()
 	kept := f.untilState(t, f.start(t, StartRequest{Name: "kept", Bind: true}).ID, Succeeded)
 	gone := f.untilState(t, f.start(t, StartRequest{Name: "gone", Bind: true, IdempotencyKey: "k"}).ID, Succeeded)
-	del, err := f.Delete(ctx, f.caller, gone.InstanceID, "")
+	del, err := f.Delete(ctx, f.caller, DeleteRequest{InstanceID: gone.InstanceID})
 	if err != nil {
 		t.Fatal(err)
 	}

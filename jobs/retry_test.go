@@ -52,7 +52,7 @@ func TestAPermanentErrorCleansUpAndFails(t *testing.T) {
 	mustBe(t, "code", j.Error.Code, "provider_rejected")
 	mustBe(t, "clean-ups", f.back.count("deprovision"), 1)
 	mustBe(t, "leftovers", len(j.Leftovers), 0)
-	res, err := f.Delete(t.Context(), f.caller, j.InstanceID, "")
+	res, err := f.Delete(t.Context(), f.caller, DeleteRequest{InstanceID: j.InstanceID})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +108,7 @@ func TestADeleteThatFailsCanBeRepeated(t *testing.T) {
 		}
 		return nil
 	}
-	res, err := f.Delete(t.Context(), f.caller, j.InstanceID, "")
+	res, err := f.Delete(t.Context(), f.caller, DeleteRequest{InstanceID: j.InstanceID})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func TestADeleteThatFailsCanBeRepeated(t *testing.T) {
 	in, _ := f.GetInstance(t.Context(), f.caller, j.InstanceID)
 	mustBe(t, "instance", in.State, InstanceFailed)
 	broken.Store(false)
-	if res, err = f.Delete(t.Context(), f.caller, j.InstanceID, ""); err != nil {
+	if res, err = f.Delete(t.Context(), f.caller, DeleteRequest{InstanceID: j.InstanceID}); err != nil {
 		t.Fatal(err)
 	}
 	f.untilState(t, res.Job.ID, Succeeded)

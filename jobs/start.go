@@ -223,11 +223,12 @@ func (s *Service) queueInstance(batch *pgx.Batch, j *jobRow, r StartRequest, p *
 	}
 	batch.Queue(`
 		INSERT INTO instance (id, tenant_id, name, service, plan, driver, settings, parameters, secret_parameters,
-		                      labels, state, start_digest, job_id, plan_version, protected, expires_at)
+		                      labels, state, start_digest, job_id, plan_version, protected, expires_at, warn_at)
 		VALUES ($1, $2, nullif($3, ''), $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,
-		        CASE WHEN $16::interval > '0' THEN clock_timestamp() + $16::interval END)`,
+		        CASE WHEN $16::interval > '0' THEN clock_timestamp() + $16::interval END,
+		        CASE WHEN $16::interval > '0' THEN clock_timestamp() + $16::interval - $17::interval END)`,
 		j.InstanceID, j.tenantID, r.Name, j.Service, j.Plan, j.driver, orEmpty(p.plan.Settings), public, secret,
-		labels, state, digest, j.ID, p.plan.Version, r.Protected, cmp.Or(r.ExpiresIn, p.plan.Expiry.Default))
+		labels, state, digest, j.ID, p.plan.Version, r.Protected, cmp.Or(r.ExpiresIn, p.plan.Expiry.Default), p.plan.Expiry.Warning)
 	if j.BindingID != "" {
 		batch.Queue(`INSERT INTO binding (id, tenant_id, instance_id, state) VALUES ($1, $2, $3, $4)`,
 			j.BindingID, j.tenantID, j.InstanceID, bindingStateAtStart(state))

@@ -137,7 +137,7 @@ func TestSameName(t *testing.T) {
 		t.Errorf("another tenant: %v", err)
 	}
 	f.untilState(t, j.ID, Succeeded)
-	del, err := f.Delete(t.Context(), f.caller, j.InstanceID, "")
+	del, err := f.Delete(t.Context(), f.caller, DeleteRequest{InstanceID: j.InstanceID})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,6 +28,9 @@ func (s *Service) sweepLoop(ctx context.Context) {
 				break
 			}
 		}
+		if err := s.sweepLife(ctx); err != nil && ctx.Err() == nil {
+			s.log.WarnContext(ctx, "sweep failed", "error", err)
+		}
 	}
 }
 

@@ -26,7 +26,7 @@ func TestAnotherTenantFindsNothing(t *testing.T) {
 			return f.answerTo(t, c, id, open.Questions[0].ID, map[string]any{"confirm": true})
 		},
 		"instance":    func(c Caller, id string) error { _, err := f.GetInstance(ctx, c, id); return err },
-		"delete":      func(c Caller, id string) error { _, err := f.Delete(ctx, c, id, ""); return err },
+		"delete":      func(c Caller, id string) error { _, err := f.Delete(ctx, c, DeleteRequest{InstanceID: id}); return err },
 		"bindings":    func(c Caller, id string) error { _, err := f.ListBindings(ctx, c, id, PageRequest{}); return err },
 		"binding":     func(c Caller, id string) error { _, err := f.GetBinding(ctx, c, id); return err },
 		"credentials": func(c Caller, id string) error { _, err := f.ReadCredentials(ctx, c, id); return err },

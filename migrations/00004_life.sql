@@ -6,8 +6,8 @@ ALTER TABLE instance
     -- The plan's version in the catalog that the instance is pinned to; empty for those made before.
     ADD COLUMN plan_version      text NOT NULL DEFAULT '',
     ADD COLUMN expires_at        timestamptz,
-    -- Whether the end was announced.
-    ADD COLUMN expiry_warned     boolean NOT NULL DEFAULT false,
+    -- When the end is to be announced; null once it is.
+    ADD COLUMN warn_at           timestamptz,
     -- Refuses every deletion until it is taken off.
     ADD COLUMN protected         boolean NOT NULL DEFAULT false,
     -- What a failed update left behind.
@@ -21,6 +21,7 @@ ALTER TABLE instance
 
 CREATE INDEX instance_by_expiry ON instance (expires_at)
     WHERE expires_at IS NOT NULL AND state IN ('provisioning', 'active');
+CREATE INDEX instance_by_warning ON instance (warn_at) WHERE warn_at IS NOT NULL AND state IN ('provisioning', 'active');
 CREATE INDEX instance_by_check ON instance (check_at) WHERE check_at IS NOT NULL AND state = 'active';
 
 ALTER TABLE binding

@@ -42,18 +42,18 @@ func (l *loader) plan(n *node, s *Service, seen ids) Plan {
 	return p
 }
 
-// defaultWarning is how long before its end an instance's expiry is announced.
-const defaultWarning = 24 * time.Hour
+// DefaultWarning is how long before its end an instance's expiry is announced.
+const DefaultWarning = 24 * time.Hour
 
 func (l *loader) expiry(n *node) Expiry {
 	if n == nil {
-		return Expiry{Warning: defaultWarning}
+		return Expiry{Warning: DefaultWarning}
 	}
 	o := l.object(n, "default", "max", "warning")
 	e := Expiry{
 		Default: l.duration(o.get("default")),
 		Max:     l.duration(o.get("max")),
-		Warning: cmp.Or(l.duration(o.get("warning")), defaultWarning),
+		Warning: cmp.Or(l.duration(o.get("warning")), DefaultWarning),
 	}
 	if e.Max > 0 && e.Default > e.Max {
 		l.add(o.get("default"), "must not be longer than max")
