@@ -21,7 +21,8 @@ func (o *offer) has(method, version string) bool {
 		slices.Contains(o.methods, method) && (version >= perRequest || !slices.Contains(taskMethods, method))
 }
 
-// newOffer makes the server with all tools, or with those alone that read. Whoever only reads has no tasks.
+// newOffer makes the server with all tools, or with those alone that read. Whoever only reads has no tasks;
+// otherwise they are added to the capabilities in options.
 func (f *facade) newOffer(options *mcp.ServerOptions, version string, readOnly bool) (*offer, error) {
 	if version == "" {
 		version = "dev"
