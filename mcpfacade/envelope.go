@@ -2,7 +2,6 @@ package mcpfacade
 
 import (
 	"bytes"
-	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -19,16 +18,6 @@ const (
 	versionHeader = "Mcp-Protocol-Version"
 	nameHeader    = "Mcp-Name"
 )
-
-// declared are the methods that this server's capabilities promise. The SDK serves more: it answers
-// prompts/list, for one, with an empty list.
-var declared = []string{"initialize", "ping", "server/discover", "tools/list", "tools/call"}
-
-// isDeclared tells whether a method is served in a protocol version. Whoever only reads has no tasks.
-func isDeclared(method, version string, readOnly bool) bool {
-	return slices.Contains(declared, method) || strings.HasPrefix(method, "notifications/") ||
-		slices.Contains(taskMethods, method) && version >= perRequest && !readOnly
-}
 
 // message is what is read of a body before the SDK reads it. A batch leaves it empty.
 type message struct {
@@ -49,9 +38,9 @@ func (m *message) version(r *http.Request) string {
 	return max(r.Header.Get(versionHeader), m.Params.Meta.Version)
 }
 
-// envelope checks what the SDK does not, for a server that may only read on this request, and sees that every error has the form of JSON-RPC: clients
-// have been seen to give up a connection on an error in plain text.
-func envelope(next http.Handler, readOnly func(*http.Request) bool) http.Handler {
+// envelope checks what the SDK does not, for the offer of each request, and sees that every error has the
+// form of JSON-RPC: clients have been seen to give up a connection on an error in plain text.
+func envelope(next http.Handler, choose func(*http.Request) *offer) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 		var tooLarge *http.MaxBytesError
@@ -71,7 +60,7 @@ func envelope(next http.Handler, readOnly func(*http.Request) bool) http.Handler
 		switch {
 		case r.Method != http.MethodPost || msg.Method == "":
 			serveInJSONRPC(next, w, r, &msg)
-		case isDeclared(msg.Method, msg.version(r), readOnly(r)):
+		case choose(r).has(msg.Method, msg.version(r)):
 			if slices.Contains(taskMethods, msg.Method) && r.Header.Get(nameHeader) != msg.Params.TaskID {
 				writeError(w, http.StatusBadRequest, msg.ID, nameMismatch)
 				return
@@ -118,20 +107,4 @@ func writeError(w http.ResponseWriter, status int, id json.RawMessage, err *json
 	w.WriteHeader(status)
 	// Where that fails the client is gone and there is nobody to tell.
 	_ = json.NewEncoder(w).Encode(map[string]any{"jsonrpc": "2.0", "id": id, "error": err}) //nolint:errchkjson // See above.
-}
-
-// onlyDeclared refuses what envelope does not see: calls within a batch, and those over stdio.
-func onlyDeclared(readOnly bool) mcp.Middleware {
-	return func(next mcp.MethodHandler) mcp.MethodHandler {
-		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-			version := ""
-			if versioned, ok := req.(interface{ ProtocolVersion() string }); ok {
-				version = versioned.ProtocolVersion()
-			}
-			if !isDeclared(method, version, readOnly) {
-				return nil, methodNotFound
-			}
-			return next(ctx, method, req)
-		}
-	}
 }

@@ -71,42 +71,43 @@ func New(cfg Config) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, err := f.server(cfg.Version, cfg.ReadOnly)
+	all, err := f.newOffer(serverOptions(), cfg.Version, cfg.ReadOnly)
 	if err != nil {
 		return nil, err
 	}
-	reading, err := f.server(cfg.Version, true)
+	reading, err := f.newOffer(serverOptions(), cfg.Version, true)
 	if err != nil {
 		return nil, err
 	}
-	readOnly := func(r *http.Request) bool { return cfg.ReadOnly || r.URL.Query().Get("read_only") == "true" }
-	choose := func(r *http.Request) *mcp.Server {
-		if readOnly(r) {
+	choose := func(r *http.Request) *offer {
+		if cfg.ReadOnly || r.URL.Query().Get("read_only") == "true" {
 			return reading
 		}
 		return all
 	}
-	return f.serve(cfg, choose, readOnly)
+	return guard(cfg, envelope(streamable(choose, streamableOptions()), choose))
 }
 
 // quiet takes what the SDK logs: three lines a request, and a client's mistakes as errors. The API writes one
 // line for each call, and what is our fault is logged here.
 var quiet = slog.New(slog.DiscardHandler)
 
-// serve puts the servers behind HTTP and the guard.
-func (f *facade) serve(cfg Config, choose func(*http.Request) *mcp.Server, readOnly func(*http.Request) bool) (http.Handler, error) {
-	streamable := mcp.NewStreamableHTTPHandler(choose,
-		&mcp.StreamableHTTPOptions{
-			Stateless:    true,
-			JSONResponse: true,
-			Logger:       quiet,
-			// The SDK knows no public hosts, so behind a proxy on loopback it would refuse every
-			// call. guard does the check.
-			DisableLocalhostProtection:   true,
-			MaxRequestBodyBytes:          maxBody,
-			PropagateRequestCancellation: true,
-		})
-	return guard(cfg, envelope(streamable, readOnly))
+// streamable puts the offers' servers behind HTTP.
+func streamable(choose func(*http.Request) *offer, options *mcp.StreamableHTTPOptions) http.Handler {
+	return mcp.NewStreamableHTTPHandler(func(r *http.Request) *mcp.Server { return choose(r).server }, options)
+}
+
+func streamableOptions() *mcp.StreamableHTTPOptions {
+	return &mcp.StreamableHTTPOptions{
+		Stateless:    true,
+		JSONResponse: true,
+		Logger:       quiet,
+		// The SDK knows no public hosts, so behind a proxy on loopback it would refuse every
+		// call. guard does the check.
+		DisableLocalhostProtection:   true,
+		MaxRequestBodyBytes:          maxBody,
+		PropagateRequestCancellation: true,
+	}
 }
 
 // facade is what the tools share.
@@ -147,39 +148,16 @@ const instructions = `provisiond provisions third-party services, such as a data
 	`When a job awaits input, ask the user and call answer_question. ` +
 	`Every result has a next_step that says what to do.`
 
-// server makes the MCP server with all tools, or with those alone that read.
-func (f *facade) server(version string, readOnly bool) (*mcp.Server, error) {
-	if version == "" {
-		version = "dev"
+func serverOptions() *mcp.ServerOptions {
+	return &mcp.ServerOptions{
+		Instructions: instructions,
+		Logger:       quiet,
+		// Named so that neither logging nor listChanged is advertised.
+		Capabilities:              &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
+		SupportedProtocolVersions: versions,
+		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) {
+			c.CacheScope = "private" // Behind a key.
+			c.TTLMs = int(listTTL.Milliseconds())
+		},
 	}
-	// Named so that neither logging nor listChanged is advertised.
-	capabilities := &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}
-	if !readOnly {
-		capabilities.AddExtension(tasksExtension, nil)
-	}
-	server := mcp.NewServer(
-		&mcp.Implementation{Name: "provisiond", Title: "provisiond", Version: version},
-		&mcp.ServerOptions{
-			Instructions:              instructions,
-			Logger:                    quiet,
-			Capabilities:              capabilities,
-			SupportedProtocolVersions: versions,
-			SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) {
-				c.CacheScope = "private" // Behind a key.
-				c.TTLMs = int(listTTL.Milliseconds())
-			},
-		})
-	bound, err := bindTools(readOnly)
-	if err != nil {
-		return nil, err
-	}
-	f.addTools(server, bound)
-	if !readOnly {
-		if err := f.addTasks(server, bound["get_job"].rules); err != nil {
-			return nil, err
-		}
-	}
-	// The last ones added are outermost.
-	server.AddReceivingMiddleware(f.recoverPanics, onlyDeclared(readOnly))
-	return server, nil
 }

@@ -21,13 +21,14 @@ func TestPanicOfAToolKillsNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server, err := f.server("", false)
+	o, err := f.newOffer(serverOptions(), "", false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	server.AddTool(&mcp.Tool{Name: "boom", InputSchema: json.RawMessage(`{"type":"object"}`)},
+	o.server.AddTool(&mcp.Tool{Name: "boom", InputSchema: json.RawMessage(`{"type":"object"}`)},
 		func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { panic("canary") })
-	handler, err := f.serve(cfg, func(*http.Request) *mcp.Server { return server }, func(*http.Request) bool { return false })
+	choose := func(*http.Request) *offer { return o }
+	handler, err := guard(cfg, envelope(streamable(choose, streamableOptions()), choose))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,12 +21,12 @@ func ServeStdio(ctx context.Context, cfg Config, key string, in io.Reader, out i
 	if err != nil {
 		return err
 	}
-	server, err := f.server(cfg.Version, cfg.ReadOnly)
+	o, err := f.newOffer(serverOptions(), cfg.Version, cfg.ReadOnly)
 	if err != nil {
 		return err
 	}
 	streams := &mcp.IOTransport{Reader: io.NopCloser(in), Writer: keptOpen{out}, MaxLineLength: maxBody}
-	err = server.Run(ctx, &lastAnswers{Transport: streams, most: f.maxWait + callTime})
+	err = o.server.Run(ctx, &lastAnswers{Transport: streams, most: f.maxWait + callTime})
 	if err != nil && ctx.Err() == nil && !errors.Is(err, io.EOF) {
 		return fmt.Errorf("mcpfacade: stdio: %w", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/provisiond/provisiond/client"
@@ -26,6 +27,7 @@ type task struct {
 	// StatusMessage then has the questions, with the pages to answer them on.
 	InputRequests mcp.InputRequestMap `json:"inputRequests,omitzero"`
 	Result        *taskOutcome        `json:"result,omitempty"`
+	Error         *jsonrpc.Error      `json:"error,omitempty"`
 }
 
 // taskOutcome is what the tool call would have returned, had it waited for the job.
@@ -37,7 +39,7 @@ type taskOutcome struct {
 }
 
 // taskStatus maps one to one. A failed job is a completed task with an error of the tool: the status
-// "failed" is for errors of the protocol.
+// "failed" is for errors of the protocol; see crashed.
 var taskStatus = map[client.JobState]string{
 	client.JobStatePending:       "working",
 	client.JobStateAwaitingInput: "input_required",
@@ -47,10 +49,20 @@ var taskStatus = map[client.JobState]string{
 }
 
 func newTask(resultType string, job *client.Job) *task {
+	status := taskStatus[job.State]
+	if crashed(job) {
+		status = "failed"
+	}
 	return &task{
-		ResultType: resultType, TaskID: job.ID, Status: taskStatus[job.State], StatusMessage: statusMessage(job),
+		ResultType: resultType, TaskID: job.ID, Status: status, StatusMessage: statusMessage(job),
 		CreatedAt: job.CreatedAt, LastUpdatedAt: job.UpdatedAt, PollIntervalMs: job.PollAfterMs,
 	}
+}
+
+// crashed tells that a job failed by a panic. A tool call that panics is answered with an error of the
+// protocol, and so is the task.
+func crashed(job *client.Job) bool {
+	return job.State == client.JobStateFailed && job.Error != nil && job.Error.Code == "provider_panic"
 }
 
 // statusMessage is for a person, to whom a host shows it: it speaks of no tools.

@@ -107,6 +107,11 @@ func (c *call) getTask(*taskParams) (*task, error) {
 		t.InputRequests = c.caller.inputRequests(found.job, nil)
 	case client.JobStateSucceeded, client.JobStateFailed:
 		result := c.result(found)
+		if crashed(found.job) {
+			facts, _ := result.StructuredContent.(json.RawMessage) // None where they cannot be told.
+			t.Error = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: found.job.Error.Message, Data: facts}
+			break
+		}
 		t.Result = &taskOutcome{
 			ResultType: "complete", Content: result.Content, StructuredContent: result.StructuredContent,
 			IsError: result.IsError || found.job.State == client.JobStateFailed,

@@ -224,3 +224,19 @@ func TestTaskRefusals(t *testing.T) {
 		})
 	}
 }
+
+// A driver's panic is an error of the protocol, as a tool's is. The facts go along.
+func TestTaskOfAPanic(t *testing.T) {
+	t.Parallel()
+	api := newRecorder()
+	api.set(jobRoute, http.StatusOK, strings.Replace(jobBody("failed"), `"leftovers"`,
+		`"error":{"code":"provider_panic","message":"The driver failed.","retryable":false},"leftovers"`, 1))
+	got := resultOf(t, taskCall(t, newFacade(t, api), canTasks, "tasks/get", ""))
+	why, _ := got["error"].(map[string]any)
+	if got["status"] != "failed" || got["result"] != nil || why["code"] != -32603.0 || why["message"] != "The driver failed." {
+		t.Errorf("%v", got)
+	}
+	if facts, _ := why["data"].(map[string]any); facts["id"] != jobID || facts["next_step"] == nil {
+		t.Errorf("facts %v", facts)
+	}
+}
