@@ -284,17 +284,18 @@ func (s *Service) replacePredecessor(ctx context.Context, w *write, bindingID st
 	return wrap("rotate", w.tx.SendBatch(ctx, batch).Close())
 }
 
-// finishBinding moves the binding where the end of its job leads it.
-func (s *Service) finishBinding(ctx context.Context, w *write, j *jobRow, neverRan bool) error {
+// finishBinding moves the job's binding, where it has one, where the end of the job leads it. One that
+// was perhaps made and not removed again is still to be removed.
+func finishBinding(ctx context.Context, w *write, j *jobRow, neverRan bool) error {
 	var err error
 	switch {
+	case j.BindingID == "":
 	case j.Operation == OpUnbind && j.State == Succeeded:
 		_, err = w.tx.Exec(ctx, `UPDATE binding SET removing = false, updated_at = clock_timestamp() WHERE id = $1`, j.BindingID)
 	case j.Operation != OpUnbind && j.State != Succeeded:
-		// Nothing is left of it, or that is among the leftovers.
 		_, err = w.tx.Exec(ctx, `
 			UPDATE binding SET state = 'deleted', removing = $2, credentials = NULL, updated_at = clock_timestamp()
-			WHERE id = $1`, j.BindingID, !neverRan && len(j.Leftovers) > 0)
+			WHERE id = $1`, j.BindingID, !neverRan && (len(j.Leftovers) > 0 || j.hasSuccessor))
 	}
 	return wrap("finish binding", err)
 }

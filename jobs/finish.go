@@ -82,15 +82,14 @@ func finalProgress(as State) Progress {
 // finishInstance moves the instance where the end of the job leads it. neverRan is about a
 // deprovision that ended before a worker had it.
 func (s *Service) finishInstance(ctx context.Context, w *write, j *jobRow, neverRan bool) error {
+	if err := finishBinding(ctx, w, j, neverRan); err != nil {
+		return err
+	}
 	if j.hasSuccessor {
 		return nil // a deprovision is under way
 	}
-	switch j.Operation {
-	case OpBind, OpRotate, OpUnbind:
-		return s.finishBinding(ctx, w, j, neverRan)
-	case OpUpdate, OpCheck: // the instance stays as it is; what a success changes is written with it
-		return nil
-	case OpProvision, OpDeprovision:
+	if j.Operation != OpProvision && j.Operation != OpDeprovision {
+		return nil // what a success changes in the instance is written with it
 	}
 	to := instanceAfter(j)
 	if j.Operation == OpDeprovision && j.State != Succeeded && neverRan {

@@ -176,7 +176,7 @@ services:
     description: For tests.
     driver: scripted
     plans:
-      - { id: plain, name: Plain, description: Asks nothing., confirm_destroy: false }
+      - { id: plain, name: Plain, description: Asks nothing., confirm_destroy: false, updates_to: [paid] }
       - { id: precious, name: Precious, description: Its deletion is confirmed., question_expiry: 1h }
       - id: region
         name: Region

@@ -19,11 +19,11 @@ func (s *Service) sweepLife(ctx context.Context) error {
 			SELECT id FROM instance WHERE expires_at <= clock_timestamp() AND state IN ('provisioning', 'active')
 			ORDER BY expires_at LIMIT $1`, s.expireInstance)),
 		wrap("announce expiries", s.announceExpiries(ctx)),
-		wrap("expire bindings", s.each(ctx, `
+		wrap("remove bindings", s.each(ctx, `
 			SELECT b.id FROM binding b JOIN instance i ON i.id = b.instance_id
-			WHERE b.expires_at <= clock_timestamp() AND b.state = 'active' AND i.state = 'active'
+			WHERE `+bindingDue+` AND i.state = 'active'
 			  AND NOT EXISTS (SELECT 1 FROM job j WHERE j.instance_id = i.id AND j.finished_at IS NULL)
-			ORDER BY b.expires_at LIMIT $1`, s.expireBinding)),
+			LIMIT $1`, s.removeBinding)),
 		wrap("check instances", s.each(ctx, `
 			SELECT id FROM instance WHERE check_at <= clock_timestamp() AND state = 'active' ORDER BY check_at LIMIT $1`, s.checkInTurn)),
 		wrap("retry orphans", s.retryOrphans(ctx)),
@@ -100,15 +100,20 @@ func (s *Service) announceExpiries(ctx context.Context) error {
 	})
 }
 
-// expireBinding starts to remove a binding whose time is up.
-func (s *Service) expireBinding(ctx context.Context, bindingID string) error {
+// bindingDue: its time is up, or a job that was cut short has perhaps left it. What is on the ledger is
+// tried by that.
+const bindingDue = `(b.expires_at <= clock_timestamp() AND b.state = 'active'
+	OR b.removing AND NOT EXISTS (SELECT 1 FROM orphan o WHERE o.binding_id = b.id AND o.ended_at IS NULL))`
+
+// removeBinding starts to remove a binding that is due.
+func (s *Service) removeBinding(ctx context.Context, bindingID string) error {
 	return s.write(ctx, func(w *write) error {
 		var tenantID string
-		var due bool
-		err := w.tx.QueryRow(ctx, `
-			SELECT tenant_id, coalesce(expires_at <= clock_timestamp(), false) AND state = 'active' FROM binding WHERE id = $1`, bindingID).
-			Scan(&tenantID, &due)
-		if err != nil || !due {
+		err := w.tx.QueryRow(ctx, `SELECT b.tenant_id FROM binding b WHERE b.id = $1 AND `+bindingDue, bindingID).Scan(&tenantID)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return nil // another replica has begun it
+		}
+		if err != nil {
 			return wrap("read binding", err)
 		}
 		_, err = s.unbind(ctx, w, sweeper(tenantID), bindingID)

@@ -99,11 +99,11 @@ func (out *Preflight) take(asks []ask, failOnQuestion bool) {
 // PreflightUpdate says what an update would be refused for and would ask, and changes nothing. Error:
 // NotFound.
 func (s *Service) PreflightUpdate(ctx context.Context, c Caller, r UpdateRequest) (Preflight, error) {
-	return s.preflightInstance(ctx, c, r.InstanceID, r.IfMatch, func(_ *write, in *instanceRow, live *jobRow) (Preflight, error) {
-		p, blockers := s.planUpdate(c, in, live, r)
+	return s.preflightInstance(ctx, c, r.InstanceID, r.IfMatch, func(w *write, in *instanceRow, live *jobRow) (Preflight, error) {
+		p, blockers, err := s.planUpdate(ctx, w, c, in, live, r)
 		out := Preflight{Blockers: blockers}
-		if p == nil {
-			return out, nil
+		if p == nil || err != nil {
+			return out, err
 		}
 		out.Price, out.Objects = p.plan.Price, s.namesOf(in)
 		if p.cost != nil && p.cost.answer == nil {

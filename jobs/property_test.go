@@ -30,6 +30,12 @@ func TestRandomEventsKeepTheInvariants(t *testing.T) {
 			"cancel": m.cancel,
 			"delete": m.delete,
 			"expire": m.expire,
+			"update": m.update,
+			"bind":   m.bind,
+			"rotate": m.rotate,
+			"unbind": m.unbind,
+			"verify": m.verify,
+			"end":    m.end,
 			"lapse":  m.lapse,
 			"time":   m.time,
 			"":       m.check,
@@ -190,6 +196,86 @@ func (m *machine) delete(rt *rapid.T) {
 	}
 }
 
+// busy are the right answers to an operation that comes at the wrong time.
+var busy = []Code{OperationInProgress, InstanceNotActive, NotReady, BindingDeleted, BindingRotated}
+
+func (m *machine) begun(rt *rapid.T, r Result, err error) {
+	m.allow(rt, err, busy...)
+	if err == nil && !r.Existing && r.Job.ID != "" {
+		m.jobs = append(m.jobs, r.Job.ID)
+	}
+}
+
+func (m *machine) update(rt *rapid.T) {
+	r := UpdateRequest{InstanceID: m.pick(rt, m.instances)}
+	in := m.f.instance(m.t, r.InstanceID)
+	switch {
+	case in.Plan == "plain" && rapid.Bool().Draw(rt, "to paid"):
+		r.Plan = "paid"
+	default:
+		r.Labels = map[string]string{"n": "1"}
+	}
+	res, err := m.f.Update(m.ctx(), m.f.caller, r)
+	m.allow(rt, err, append(busy, UpdateNotRepeatable)...)
+	if err == nil && res.Job != nil {
+		m.jobs = append(m.jobs, res.Job.ID)
+	}
+}
+
+func (m *machine) bind(rt *rapid.T) {
+	r, err := m.f.Bind(m.ctx(), m.f.caller, BindRequest{InstanceID: m.pick(rt, m.instances)})
+	m.begun(rt, r, err)
+}
+
+func (m *machine) binding(rt *rapid.T) string {
+	page, err := m.f.ListBindings(m.ctx(), m.f.caller, m.pick(rt, m.instances), PageRequest{})
+	m.allow(rt, err)
+	if len(page.Items) == 0 {
+		rt.Skip("no binding")
+	}
+	return rapid.SampledFrom(page.Items).Draw(rt, "binding").ID
+}
+
+func (m *machine) rotate(rt *rapid.T) {
+	overlap := time.Duration(0)
+	r, err := m.f.Rotate(m.ctx(), m.f.caller, RotateRequest{BindingID: m.binding(rt), Overlap: &overlap})
+	m.begun(rt, r, err)
+}
+
+func (m *machine) unbind(rt *rapid.T) {
+	r, err := m.f.Unbind(m.ctx(), m.f.caller, m.binding(rt), "")
+	m.begun(rt, r, err)
+}
+
+func (m *machine) verify(rt *rapid.T) {
+	r, err := m.f.Check(m.ctx(), m.f.caller, CheckRequest{InstanceID: m.pick(rt, m.instances)})
+	m.begun(rt, r, err)
+}
+
+// end lets an instance's time be up.
+func (m *machine) end(rt *rapid.T) {
+	id := m.pick(rt, m.instances)
+	m.f.exec(m.t, `UPDATE instance SET expires_at = clock_timestamp() WHERE id = $1`, id)
+	m.life(rt)
+}
+
+// life lets the sweep see to instances and bindings, and follows the jobs that it starts.
+func (m *machine) life(rt *rapid.T) {
+	m.f.exec(m.t, `UPDATE orphan SET retry_at = NULL`) // they would go on for ever: outcomes are drawn at random
+	if err := m.f.sweepLife(m.ctx()); err != nil {
+		rt.Fatalf("sweep: %v", err)
+	}
+	for _, id := range m.instances {
+		page, err := m.f.ListJobs(m.ctx(), m.f.caller, JobFilter{InstanceID: id}, PageRequest{})
+		m.allow(rt, err)
+		for _, j := range page.Items {
+			if !slices.Contains(m.jobs, j.ID) {
+				m.jobs = append(m.jobs, j.ID)
+			}
+		}
+	}
+}
+
 func (m *machine) expire(rt *rapid.T) {
 	id := m.pick(rt, m.jobs)
 	m.f.exec(m.t, `UPDATE question SET expires_at = clock_timestamp() - interval '1 s' WHERE job_id = $1`, id)
@@ -235,6 +321,24 @@ func (m *machine) check(rt *rapid.T) {
 			rt.Fatalf("no deadline: %s", show(j))
 		}
 		m.seen[id] = j
+	}
+	m.checkBindings(rt)
+}
+
+// checkBindings: only an active instance has credentials, and what is pending has a job that is not done.
+func (m *machine) checkBindings(rt *rapid.T) {
+	for _, id := range m.instances {
+		in := m.f.instance(m.t, id)
+		page, err := m.f.ListBindings(m.ctx(), m.f.caller, id, PageRequest{})
+		m.allow(rt, err)
+		for _, b := range page.Items {
+			if b.State == BindingActive && in.State != InstanceActive && in.State != InstanceDeprovisioning {
+				rt.Fatalf("credentials of an instance that is %s: %+v", in.State, b)
+			}
+			if b.State == BindingPending && m.seen[b.JobID].State.Final() {
+				rt.Fatalf("a binding that nobody makes: %+v", b)
+			}
+		}
 	}
 }
 

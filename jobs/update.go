@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/provisiond/provisiond/jobs/catalog"
 	"github.com/provisiond/provisiond/provider"
 )
@@ -77,7 +79,10 @@ func (s *Service) update(ctx context.Context, w *write, c Caller, r UpdateReques
 	if err := in.matches(r.IfMatch); err != nil {
 		return Result{}, err
 	}
-	p, blockers := s.planUpdate(c, in, live, r)
+	p, blockers, err := s.planUpdate(ctx, w, c, in, live, r)
+	if err != nil {
+		return Result{}, err
+	}
 	if len(blockers) > 0 {
 		return Result{}, blockedError(blockers)
 	}
@@ -99,7 +104,41 @@ type updatePlan struct {
 }
 
 // planUpdate says what an update comes to: nil where no job is needed, and all that it is refused for.
-func (s *Service) planUpdate(c Caller, in *instanceRow, live *jobRow, r UpdateRequest) (*updatePlan, []Blocker) {
+func (s *Service) planUpdate(ctx context.Context, w *write, c Caller, in *instanceRow, live *jobRow, r UpdateRequest) (*updatePlan, []Blocker, error) {
+	p, blockers := s.holdUpdate(c, in, live, r)
+	if p == nil || in.updateRepeatable {
+		return p, blockers, nil
+	}
+	repeats, err := s.repeatsLast(ctx, w, in, p)
+	if repeats {
+		blockers = append(blockers, Blocker{
+			UpdateNotRepeatable, "", "the same update has failed in a way that must not be repeated; change something else, or ask an operator", ByOperator,
+		})
+	}
+	return p, blockers, err
+}
+
+// repeatsLast reports whether an update is the one that was tried last.
+func (s *Service) repeatsLast(ctx context.Context, w *write, in *instanceRow, p *updatePlan) (bool, error) {
+	last := &jobRow{tenantID: in.tenantID}
+	err := w.tx.QueryRow(ctx, `
+		SELECT id, plan, change FROM job WHERE instance_id = $1 AND operation = 'update' AND change IS NOT NULL ORDER BY id DESC LIMIT 1`, in.id).
+		Scan(&last.ID, &last.Plan, &last.change)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return false, nil // it is long ago
+	}
+	if err != nil {
+		return false, fmt.Errorf("find last update: %w", err)
+	}
+	var before change
+	if err := s.cfg.Sealer.open(changePlace(last), last.change, &before); err != nil {
+		return false, err
+	}
+	return last.Plan == p.plan.ID && equalJSON(before, p.change), nil
+}
+
+// holdUpdate holds an update against the instance and the catalog.
+func (s *Service) holdUpdate(c Caller, in *instanceRow, live *jobRow, r UpdateRequest) (*updatePlan, []Blocker) {
 	blockers := in.patchBlockers(s, r)
 	if r.Plan == "" && len(r.Parameters) == 0 {
 		return nil, append(blockers, strayAnswers(r.Answers, nil)...)
@@ -120,9 +159,6 @@ func (s *Service) planUpdate(c Caller, in *instanceRow, live *jobRow, r UpdateRe
 	blockers = append(blockers, p.takeCost(in, r)...)
 	if err := in.isFree(live); err != nil {
 		blockers = append(blockers, blockerOf(err, ""))
-	}
-	if !in.updateRepeatable && len(p.changed) == 0 && r.Plan == in.plan {
-		blockers = append(blockers, Blocker{UpdateNotRepeatable, "", "the last update failed in a way that must not be repeated; delete the instance, or ask an operator", ByOperator})
 	}
 	return p, blockers
 }

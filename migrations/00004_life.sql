@@ -38,6 +38,7 @@ ALTER TABLE binding
 
 CREATE UNIQUE INDEX binding_live_name ON binding (instance_id, name) WHERE name IS NOT NULL AND state <> 'deleted';
 CREATE INDEX binding_by_expiry ON binding (expires_at) WHERE expires_at IS NOT NULL AND state = 'active';
+CREATE INDEX binding_removing ON binding (id) WHERE removing;
 
 ALTER TABLE job
     DROP CONSTRAINT job_operation_check,
