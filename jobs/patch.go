@@ -15,12 +15,12 @@ const maxExpiry = 10 * 365 * 24 * time.Hour
 // patchBlockers are the reasons against what changes at once: expiry, protection and labels.
 func (in *instanceRow) patchBlockers(s *Service, r UpdateRequest) []Blocker {
 	if in.state == InstanceDeleted || in.state == InstanceDeprovisioning {
-		return []Blocker{{InstanceNotActive, "", "the instance is " + string(in.state), ByNobody}}
+		return []Blocker{blocker(InstanceNotActive, "", "the instance is "+string(in.state), ByNobody)}
 	}
 	plan := s.planNamed(in.service, in.plan)
 	var blockers []Blocker
 	if r.NoExpiry && plan != nil && plan.Expiry.Max > 0 {
-		blockers = append(blockers, Blocker{InvalidRequest, "/expires_in", fmt.Sprintf("the plan's instances must expire, after %s at the latest", seconds(plan.Expiry.Max)), ByCaller})
+		blockers = append(blockers, blocker(InvalidRequest, "/expires_in", fmt.Sprintf("the plan's instances must expire, after %s at the latest", seconds(plan.Expiry.Max)), ByCaller))
 	}
 	blockers = append(blockers, expiryBlockers(plan, r.ExpiresIn)...)
 	protected := in.protected
@@ -40,7 +40,7 @@ func expiryBlockers(plan *catalog.Plan, in time.Duration) []Blocker {
 	if in <= most {
 		return nil
 	}
-	return []Blocker{{InvalidRequest, "/expires_in", fmt.Sprintf("must be at most %s%s", seconds(most), whose), ByCaller}}
+	return []Blocker{blocker(InvalidRequest, "/expires_in", fmt.Sprintf("must be at most %s%s", seconds(most), whose), ByCaller)}
 }
 
 // protectionBlockers refuses an instance that may not be deleted and must.
@@ -48,7 +48,7 @@ func protectionBlockers(protected, expires bool) []Blocker {
 	if !protected || !expires {
 		return nil
 	}
-	return []Blocker{{InvalidRequest, "/deletion_protection", "must be false for an instance that expires", ByCaller}}
+	return []Blocker{blocker(InvalidRequest, "/deletion_protection", "must be false for an instance that expires", ByCaller)}
 }
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%d seconds", int64(d/time.Second)) }

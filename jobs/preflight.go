@@ -42,6 +42,12 @@ type Blocker struct {
 	Pointer   string // into the request; "" where it is about no field
 	Detail    string
 	ClearedBy Clearer
+	// JobID is the job that must end first, where that is the reason.
+	JobID string
+}
+
+func blocker(code Code, pointer, detail string, by Clearer) Blocker {
+	return Blocker{Code: code, Pointer: pointer, Detail: detail, ClearedBy: by}
 }
 
 // blockerOf makes a blocker of an error of this package.
@@ -50,7 +56,7 @@ func blockerOf(err error, pointer string) Blocker {
 	by := map[Code]Clearer{
 		OperationInProgress: ByWaiting, NotReady: ByWaiting, PlanRemoved: ByOperator, InstanceNotActive: ByNobody, PersonRequired: ByPerson,
 	}[e.Code]
-	return Blocker{e.Code, pointer, e.Detail, cmp.Or(by, ByCaller)}
+	return Blocker{Code: e.Code, Pointer: pointer, Detail: e.Detail, ClearedBy: cmp.Or(by, ByCaller), JobID: e.JobID}
 }
 
 // Preflight says what a start would be refused for and would ask, and makes nothing.
@@ -69,7 +75,7 @@ func (s *Service) Preflight(ctx context.Context, c Caller, r StartRequest) (Pref
 		_, _, err := s.sameName(ctx, w, c, r)
 		return err
 	})
-	if errors.Is(err, NameTaken) {
+	if errors.Is(err, NameTaken) || errors.Is(err, OperationInProgress) {
 		out.Blockers = append(out.Blockers, blockerOf(err, "/name"))
 	} else if err != nil {
 		return Preflight{}, err
@@ -89,9 +95,7 @@ func (out *Preflight) take(asks []ask, failOnQuestion bool) {
 			if a.question.PersonOnly || a.question.Secret {
 				by = ByPerson
 			}
-			out.Blockers = append(out.Blockers, Blocker{
-				InputIsRequired, "/answers/" + escapePointer(a.question.Name), neededAnswer(a.question), by,
-			})
+			out.Blockers = append(out.Blockers, blocker(InputIsRequired, "/answers/"+escapePointer(a.question.Name), neededAnswer(a.question), by))
 		}
 	}
 }
@@ -239,17 +243,17 @@ const (
 func (s *Service) plan(c Caller, r StartRequest) (*startPlan, []Blocker) {
 	service, ok := s.Catalog().Service(r.Service)
 	if !ok {
-		return nil, []Blocker{{UnknownService, "/service", "there is no such service in the catalog; GET /v1/services lists them", ByCaller}}
+		return nil, []Blocker{blocker(UnknownService, "/service", "there is no such service in the catalog; GET /v1/services lists them", ByCaller)}
 	}
 	plan, ok := service.Plan(r.Plan)
 	if !ok {
-		return nil, []Blocker{{UnknownPlan, "/plan", "the service has no such plan; it has: " + planIDs(service), ByCaller}}
+		return nil, []Blocker{blocker(UnknownPlan, "/plan", "the service has no such plan; it has: "+planIDs(service), ByCaller)}
 	}
 	p := &startPlan{service: service, plan: plan, answers: maps.Clone(r.Answers)}
 	parameters, blockers := p.takeParameterAnswers(r)
 	filled, missing, errs := plan.CheckParameters(parameters)
 	for _, e := range errs {
-		blockers = append(blockers, Blocker{InvalidRequest, p.pointer(r, e.Pointer), e.Detail, ByCaller})
+		blockers = append(blockers, blocker(InvalidRequest, p.pointer(r, e.Pointer), e.Detail, ByCaller))
 	}
 	if !c.isPerson() {
 		blockers = append(blockers, p.personOnly(r, parameters)...)
@@ -287,12 +291,12 @@ func (p *startPlan) takeParameterAnswers(r StartRequest) (map[string]any, []Bloc
 		delete(p.answers, q.Name)
 		pointer := "/answers/" + escapePointer(q.Name)
 		if _, twice := parameters[q.Name]; twice {
-			blockers = append(blockers, Blocker{InvalidRequest, pointer, "is given in parameters too; give it once", ByCaller})
+			blockers = append(blockers, blocker(InvalidRequest, pointer, "is given in parameters too; give it once", ByCaller))
 			continue
 		}
 		content, errs := catalog.NormalizeAnswer(q.Schema, value)
 		for _, e := range errs {
-			blockers = append(blockers, Blocker{InvalidRequest, pointer + e.Pointer, e.Detail, ByCaller})
+			blockers = append(blockers, blocker(InvalidRequest, pointer+e.Pointer, e.Detail, ByCaller))
 		}
 		if len(errs) == 0 {
 			maps.Copy(parameters, content)
@@ -306,9 +310,7 @@ func (p *startPlan) personOnly(r StartRequest, parameters map[string]any) []Bloc
 	var blockers []Blocker
 	for name := range parameters {
 		if p.plan.ParameterQuestion(name).PersonOnly {
-			blockers = append(blockers, Blocker{
-				PersonRequired, p.pointer(r, "/"+escapePointer(name)), "only a person may decide this; leave it out, and the job will ask", ByPerson,
-			})
+			blockers = append(blockers, blocker(PersonRequired, p.pointer(r, "/"+escapePointer(name)), "only a person may decide this; leave it out, and the job will ask", ByPerson))
 		}
 	}
 	return blockers
@@ -350,7 +352,7 @@ func (p *startPlan) takeCost() []Blocker {
 	if given {
 		content, errs := acceptedCost(question, value)
 		if len(errs) > 0 {
-			return []Blocker{{InvalidRequest, "/answers/" + question.Name + errs[0].Pointer, errs[0].Detail, ByCaller}}
+			return []Blocker{blocker(InvalidRequest, "/answers/"+question.Name+errs[0].Pointer, errs[0].Detail, ByCaller)}
 		}
 		cost.answer = content
 	}
@@ -395,9 +397,12 @@ func (p *startPlan) questionRows(s *Service, j *jobRow) []*questionRow {
 	return rows
 }
 
-// blockedError makes one error of all blockers.
+// blockedError makes one error of all blockers: the first one's code, and the rules by field.
 func blockedError(blockers []Blocker) error {
-	e := &Error{Code: blockers[0].Code}
+	e := &Error{Code: blockers[0].Code, Detail: blockers[0].Detail, JobID: blockers[0].JobID}
+	if len(blockers) == 1 && blockers[0].Pointer == "" {
+		return e
+	}
 	for _, b := range blockers {
 		e.Fields = append(e.Fields, catalog.FieldError{Pointer: b.Pointer, Detail: b.Detail})
 	}

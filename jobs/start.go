@@ -45,8 +45,8 @@ type Result struct {
 // Start inserts an instance with its job, and the ticket for a worker, in one transaction. When it
 // returns, the job can be read on every replica.
 //
-// Errors: UnknownService, UnknownPlan, InvalidRequest, PersonRequired, NameTaken, IdempotencyKeyReused,
-// IdempotencyInProgress.
+// Errors: UnknownService, UnknownPlan, InvalidRequest, PersonRequired, NameTaken, OperationInProgress
+// while the instance of the name is being deleted, IdempotencyKeyReused, IdempotencyInProgress.
 func (s *Service) Start(ctx context.Context, c Caller, r StartRequest) (Result, error) {
 	plan, blocked := s.plan(c, r)
 	if len(blocked) > 0 {
@@ -87,16 +87,17 @@ type sameStart struct {
 
 func (r StartRequest) same() sameStart { return sameStart{r.Service, r.Plan, r.Parameters} }
 
-// sameName finds the live instance of the name, if there is one. Error: NameTaken when it was started
-// with something else.
+// sameName finds the live instance of the name, if there is one. Errors: NameTaken when it was started
+// with something else, OperationInProgress while it is being deleted.
 func (s *Service) sameName(ctx context.Context, w *write, c Caller, r StartRequest) (Result, bool, error) {
-	var instanceID, jobID string
+	var instanceID, jobID, last string
 	var digest []byte
+	var state InstanceState
 	err := w.tx.QueryRow(ctx, `
-		SELECT i.id, coalesce((SELECT min(j.id) FROM job j WHERE j.instance_id = i.id AND j.operation = 'provision'), i.job_id), i.start_digest
+		SELECT i.id, i.state, i.job_id, coalesce((SELECT min(j.id) FROM job j WHERE j.instance_id = i.id AND j.operation = 'provision'), i.job_id), i.start_digest
 		FROM instance i
 		WHERE i.tenant_id = $1 AND i.name = $2 AND i.state NOT IN ('deleted', 'failed')`,
-		c.TenantID, r.Name).Scan(&instanceID, &jobID, &digest)
+		c.TenantID, r.Name).Scan(&instanceID, &state, &last, &jobID, &digest)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return Result{}, false, nil
 	}
@@ -106,6 +107,12 @@ func (s *Service) sameName(ctx context.Context, w *write, c Caller, r StartReque
 	same, err := s.cfg.Sealer.sameDigest(place{c.TenantID, "instance", instanceID, "start_digest"}, digest, r.same())
 	if err != nil {
 		return Result{}, false, err
+	}
+	if state == InstanceDeprovisioning {
+		return Result{}, false, &Error{
+			Code: OperationInProgress, Detail: "The instance of this name is being deleted; start again when its job has ended.",
+			JobID: last, InstanceID: instanceID, RetryAfter: pollFirst,
+		}
 	}
 	if !same {
 		return Result{}, false, &Error{

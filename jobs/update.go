@@ -111,9 +111,7 @@ func (s *Service) planUpdate(ctx context.Context, w *write, c Caller, in *instan
 	}
 	repeats, err := s.repeatsLast(ctx, w, in, p)
 	if repeats {
-		blockers = append(blockers, Blocker{
-			UpdateNotRepeatable, "", "the same update has failed in a way that must not be repeated; change something else, or ask an operator", ByOperator,
-		})
+		blockers = append(blockers, blocker(UpdateNotRepeatable, "", "the same update has failed in a way that must not be repeated; change something else, or ask an operator", ByOperator))
 	}
 	return p, blockers, err
 }
@@ -171,13 +169,13 @@ func target(service *catalog.Service, from *catalog.Plan, id string) (*catalog.P
 	to, known := service.Plan(id)
 	switch {
 	case !known:
-		return nil, []Blocker{{UnknownPlan, "/plan", "the service has no such plan; it has: " + planIDs(service), ByCaller}}
+		return nil, []Blocker{blocker(UnknownPlan, "/plan", "the service has no such plan; it has: "+planIDs(service), ByCaller)}
 	case !slices.Contains(from.UpdatesTo, id):
 		allowed := "its instances keep it"
 		if len(from.UpdatesTo) > 0 {
 			allowed = "it may change to: " + strings.Join(from.UpdatesTo, ", ")
 		}
-		return nil, []Blocker{{PlanChangeNotAllowed, "/plan", "the instance's plan may not change to this one; " + allowed, ByCaller}}
+		return nil, []Blocker{blocker(PlanChangeNotAllowed, "/plan", "the instance's plan may not change to this one; "+allowed, ByCaller)}
 	}
 	return to, nil
 }
@@ -194,7 +192,7 @@ func (p *updatePlan) take(c Caller, in *instanceRow, r UpdateRequest) []Blocker 
 	}
 	var blockers []Blocker
 	refuse := func(name, why string, code Code, by Clearer) {
-		blockers = append(blockers, Blocker{code, "/parameters/" + escapePointer(name), why, by})
+		blockers = append(blockers, blocker(code, "/parameters/"+escapePointer(name), why, by))
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Parameters)) {
 		value := r.Parameters[name]
@@ -223,7 +221,7 @@ func (p *updatePlan) take(c Caller, in *instanceRow, r UpdateRequest) []Blocker 
 	for _, e := range errs {
 		name, _, _ := strings.Cut(strings.TrimPrefix(e.Pointer, "/"), "/")
 		if _, given := r.Parameters[name]; given || p.plan.ID != in.plan || name == "" {
-			blockers = append(blockers, Blocker{InvalidRequest, "/parameters" + e.Pointer, e.Detail, ByCaller})
+			blockers = append(blockers, blocker(InvalidRequest, "/parameters"+e.Pointer, e.Detail, ByCaller))
 		}
 	}
 	p.change = change{PlanVersion: in.planVersion, Settings: in.settings}
@@ -254,14 +252,14 @@ func (p *updatePlan) takeCost(in *instanceRow, r UpdateRequest) []Blocker {
 	if !given {
 		blockers := strayAnswers(r.Answers, nil)
 		if r.FailOnQuestion {
-			blockers = append(blockers, Blocker{InputIsRequired, "/answers/" + question.Name, neededAnswer(question), ByCaller})
+			blockers = append(blockers, blocker(InputIsRequired, "/answers/"+question.Name, neededAnswer(question), ByCaller))
 		}
 		return blockers
 	}
 	blockers := strayAnswers(r.Answers, []string{question.Name})
 	content, errs := acceptedCost(question, value)
 	if len(errs) > 0 {
-		return append(blockers, Blocker{InvalidRequest, "/answers/" + question.Name + errs[0].Pointer, errs[0].Detail, ByCaller})
+		return append(blockers, blocker(InvalidRequest, "/answers/"+question.Name+errs[0].Pointer, errs[0].Detail, ByCaller))
 	}
 	p.cost.answer = content
 	return blockers
@@ -281,7 +279,7 @@ func strayAnswers(answers map[string]any, asked []string) []Blocker {
 	var blockers []Blocker
 	for _, name := range slices.Sorted(maps.Keys(answers)) {
 		if !slices.Contains(asked, name) {
-			blockers = append(blockers, Blocker{InvalidRequest, "/answers/" + escapePointer(name), "is not asked by this update; give parameters in parameters", ByCaller})
+			blockers = append(blockers, blocker(InvalidRequest, "/answers/"+escapePointer(name), "is not asked by this update; give parameters in parameters", ByCaller))
 		}
 	}
 	return blockers
