@@ -169,3 +169,30 @@ func TestObjectWithoutDetail(t *testing.T) {
 		t.Errorf("findings for the settings of before (-want +got):\n%s", diff)
 	}
 }
+
+// Parameters that are neither a knob nor the size may be secret: nothing outside depends on them.
+func TestDetailHoldsNoOtherParameter(t *testing.T) {
+	t.Parallel()
+	detail := func(settings string, parameters map[string]any) string {
+		t.Helper()
+		r := &provider.Request{Settings: json.RawMessage(settings), Parameters: parameters}
+		k, err := knobsOf(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := k.detail(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	for _, settings := range []string{`{"steps": 1, "overridable": true}`, `{"overridable":true,"steps":1}`} {
+		want := detail(`{"overridable": true, "steps": 1}`, nil)
+		if got := detail(settings, map[string]any{"admin_password": "canary"}); got != want {
+			t.Errorf("%s: detail = %q, want %q", settings, got, want)
+		}
+		if got := detail(settings, map[string]any{"steps": float64(2)}); got == want {
+			t.Errorf("%s: detail = %q does not tell of a knob", settings, got)
+		}
+	}
+}
