@@ -116,7 +116,8 @@ func testHalfMade(t *testing.T, h Harness) {
 	})
 }
 
-// testHalfUpdated: the same for Update.
+// testHalfUpdated: an Update dies at each of its stops, and no one goes on with it. The instance can be
+// updated to what it was, and Deprovision removes it.
 func testHalfUpdated(t *testing.T, h Harness) {
 	for name, u := range h.Updates {
 		t.Run(name, func(t *testing.T) {
@@ -129,6 +130,10 @@ func testHalfUpdated(t *testing.T, h Harness) {
 			forEachStop(t, w.stops, func(t *testing.T, n int, d death) {
 				w := newWorker(t, h)
 				w.complete(w.provision)
+				w.dieAtStop(n, d)
+				w.completeOrDie(w.update(w.change(u), nil))
+				w.complete(w.update(w.change(Update{}), nil))
+				w.expectHealthy()
 				w.dieAtStop(n, d)
 				w.completeOrDie(w.update(w.change(u), nil))
 				w.deprovision()

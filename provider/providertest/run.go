@@ -20,7 +20,7 @@ func Run(t *testing.T, h Harness) {
 		{"update", testUpdate},
 		{"update after update", testUpdates},
 		{"update survives a death at every stop", testUpdateDeaths},
-		{"a half-made update does not stop deprovision", testHalfUpdated},
+		{"a half-made update stops nothing else", testHalfUpdated},
 		{"a refused update changes nothing", testRefusedUpdate},
 		{"bindings live alone", testBindings},
 		{"rotation", testRotation},
