@@ -23,8 +23,8 @@ func (d *driver) Deprovision(ctx context.Context, r *provider.Request) error {
 	if err != nil {
 		return err
 	}
-	if have.foreign != nil {
-		return have.foreign
+	if err := have.mine(); err != nil {
+		return err
 	}
 	if have.database {
 		if err := s.dropDatabase(ctx, r, n, have); err != nil {
@@ -78,16 +78,11 @@ func (s *session) dropRoles(ctx context.Context, r *provider.Request, n names, h
 		return err
 	}
 	if err := s.endSessions(ctx, have.logins); err != nil {
-		return failure(ctx, "end the sessions", err)
+		return err
 	}
 	err = s.inTx(ctx, func(tx pgx.Tx) error {
 		for _, role := range roles {
-			// Large objects and grants that a user left in the administrator's database, which every
-			// role may connect to by PostgreSQL's defaults.
-			if err := ddl(ctx, tx, `DROP OWNED BY %I`, role); err != nil {
-				return err
-			}
-			if err := ddl(ctx, tx, `DROP ROLE %I`, role); err != nil {
+			if err := dropRole(ctx, tx, role); err != nil {
 				return err
 			}
 		}
@@ -96,12 +91,11 @@ func (s *session) dropRoles(ctx context.Context, r *provider.Request, n names, h
 	return failure(ctx, "drop the roles", err)
 }
 
-// endSessions ends what the roles still have open in other databases, so that no session outlives its
-// credentials.
-func (s *session) endSessions(ctx context.Context, logins []string) error {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	_, err := s.conn.Exec(ctx,
-		`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = ANY ($1::text[])`, logins)
-	return err
+func dropRole(ctx context.Context, tx pgx.Tx, role string) error {
+	// Large objects and grants that a user left in the administrator's database, which every role may
+	// connect to by PostgreSQL's defaults.
+	if err := ddl(ctx, tx, `DROP OWNED BY %I`, role); err != nil {
+		return err
+	}
+	return ddl(ctx, tx, `DROP ROLE %I`, role)
 }
