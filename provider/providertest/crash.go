@@ -33,6 +33,35 @@ func testDeprovisionDeaths(t *testing.T, h Harness) {
 	})
 }
 
+// testUpdateDeaths: the same for Update of a bound instance.
+func testUpdateDeaths(t *testing.T, h Harness) {
+	for name, u := range h.Updates {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			eachDeath(t, h, deadly{
+				before: func(w *worker) { w.complete(w.provision); w.complete(w.bind) },
+				during: func(w *worker) method { return w.update(w.change(u), nil) },
+				after: func(w *worker) {
+					w.expectLook(u.Want)
+					w.expectWorking(w.bindings...)
+				},
+			})
+		})
+	}
+}
+
+// testUnbindDeaths: the same for Unbind of one of two bindings.
+func testUnbindDeaths(t *testing.T, h Harness) {
+	eachDeath(t, h, deadly{
+		before: func(w *worker) { w.complete(w.provision); w.bindMore(2) },
+		during: func(w *worker) method { return w.unbind(w.bindings[0].id) },
+		after: func(w *worker) {
+			w.expectEnded(w.bindings[0])
+			w.expectWorking(w.bindings[1])
+		},
+	})
+}
+
 // A deadly test lets the worker die during one method.
 type deadly struct {
 	before func(*worker)
@@ -83,6 +112,47 @@ func testHalfMade(t *testing.T, h Harness) {
 		w := newWorker(t, h)
 		w.dieAtStop(n, d)
 		w.completeOrDie(w.provision)
+		w.deprovision()
+	})
+}
+
+// testHalfUpdated: the same for Update.
+func testHalfUpdated(t *testing.T, h Harness) {
+	for name, u := range h.Updates {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorker(t, h)
+			w.complete(w.provision)
+			w.dieAtStop(0, killed)
+			w.complete(w.update(w.change(u), nil))
+
+			forEachStop(t, w.stops, func(t *testing.T, n int, d death) {
+				w := newWorker(t, h)
+				w.complete(w.provision)
+				w.dieAtStop(n, d)
+				w.completeOrDie(w.update(w.change(u), nil))
+				w.deprovision()
+			})
+		})
+	}
+}
+
+// testHalfBound: a Bind dies at each of its stops, and no one goes on with it. Unbind removes what there
+// is.
+func testHalfBound(t *testing.T, h Harness) {
+	w := newWorker(t, h)
+	w.complete(w.provision)
+	w.dieAtStop(0, killed)
+	w.complete(w.bind)
+
+	forEachStop(t, w.stops, func(t *testing.T, n int, d death) {
+		w := newWorker(t, h)
+		w.complete(w.provision)
+		unbound := w.see()
+		w.dieAtStop(n, d)
+		w.completeOrDie(w.bindAndLose)
+		w.complete(w.unbind(w.bindingID))
+		w.expectSame(unbound, "Bind and Unbind")
 		w.deprovision()
 	})
 }

@@ -32,8 +32,8 @@ type mortality struct {
 	last bool
 	// died is true when the worker died within the last call.
 	died bool
-	// atDeath is what existed outside at that moment.
-	atDeath []provider.Object
+	// atDeath is how it was outside at that moment.
+	atDeath sight
 }
 
 // dieAtStop lets the worker die at the n-th stop from now on.
@@ -54,7 +54,7 @@ func (w *worker) stop(kill context.CancelFunc, store func()) error {
 		return nil
 	}
 	w.died = true
-	w.atDeath = w.outside()
+	w.atDeath = w.see()
 	if w.death == superseded {
 		return errSuperseded
 	}
@@ -66,7 +66,7 @@ func (w *worker) stop(kill context.CancelFunc, store func()) error {
 // checkDeath looks at what the driver did after its worker died: nothing outside, and the right error.
 func (w *worker) checkDeath(err error) {
 	w.t.Helper()
-	if diff := cmp.Diff(w.atDeath, w.outside()); diff != "" {
+	if diff := cmp.Diff(w.atDeath, w.see()); diff != "" {
 		w.t.Errorf("the driver went on outside after its worker was %s (-then +now):\n%s", w.death, diff)
 	}
 	switch {

@@ -22,6 +22,11 @@
 // To be killed between an outside call and the next stop is the same as to be superseded at that next
 // stop, so every place is covered where one crash can be told from another.
 //
+// Beside the objects there is what an Update changes: the harness looks at that, and asks for the very same
+// after each call that must change nothing, such as Check and a refused Update. A Check knows the bindings
+// that should exist. One that is gone is [provider.Missing], and what is left of one that should not exist
+// is [provider.Foreign].
+//
 // An error of the driver's own making is a [provider.Error]. When the context is done it is the
 // context's error and no *provider.Error, so that provisiond does not take an end for a failure.
 package providertest

@@ -32,6 +32,26 @@ type Harness struct {
 	// Its kinds and names are those of the driver's Find.
 	Objects func(ctx context.Context, instanceID string) ([]provider.Object, error)
 
+	// Look asks the back end itself how the instance is: at least all that Update can change, by words of
+	// the harness's own. It works at every moment of a life; of what does not exist it says nothing.
+	Look func(ctx context.Context, instanceID string) (map[string]string, error)
+	// Write stores a text in the instance, and Read gets it, each as a client would. Optional together, for
+	// back ends that hold data.
+	Write func(ctx context.Context, c provider.Credentials, text string) error
+	Read  func(ctx context.Context, c provider.Credentials) (string, error)
+	// Session opens a session as a client would, and closes it at the test's end. It returns what fails once
+	// the session has ended. Optional, for back ends that have sessions.
+	Session func(t *testing.T, c provider.Credentials) (use func(ctx context.Context) error)
+
+	// Updates are changes that the back end can make, by the name of the case. Each is made to a new
+	// instance; and all of them to one, in the order of their names, each on top of those before.
+	Updates map[string]Update
+	// RefusedUpdates are those that it cannot make, or that are wrong.
+	RefusedUpdates map[string]RefusedUpdate
+
+	// Broken are the ways in which an instance with two bindings comes to differ from what it should be.
+	Broken map[string]Break
+
 	// Foreign plants, under the name that Provision would use, something that is not the instance's;
 	// by the name of the case.
 	Foreign map[string]Plant
@@ -56,6 +76,37 @@ type Odd struct {
 	Names string
 }
 
+// Update is one case of [Harness.Updates].
+type Update struct {
+	// Settings replace the harness's, where not nil.
+	Settings json.RawMessage
+	// Parameters are set on top of the instance's.
+	Parameters map[string]any
+	// Want is what Harness.Look says after the update, as far as it matters. Before, it says otherwise.
+	Want map[string]string
+}
+
+// RefusedUpdate is one case of [Harness.RefusedUpdates].
+type RefusedUpdate struct {
+	// Settings replace the harness's, where not nil.
+	Settings json.RawMessage
+	// Parameters are set on top of the instance's.
+	Parameters map[string]any
+	// Names is the parameter that the error must name.
+	Names string
+}
+
+// Break is one case of [Harness.Broken].
+type Break struct {
+	// Do breaks the instance, as someone at the back end could. The request is that of a Check; its
+	// BindingID is the older binding's. What stands in the way of Deprovision then, it removes at the test's
+	// end.
+	Do func(t *testing.T, r *provider.Request)
+	// Want and Object are what Check must find: the kind of the finding, and that of its object.
+	Want   provider.FindingKind
+	Object string
+}
+
 // A Plant puts a foreign object in the way of the request and removes it at the test's end. It returns
 // a check that the object is still there and still foreign.
 type Plant func(t *testing.T, r *provider.Request) (untouched func(t *testing.T))
@@ -68,6 +119,12 @@ func (h *Harness) validate(t *testing.T) {
 		"Unreachable":       h.Unreachable == nil,
 		"Connect":           h.Connect == nil,
 		"Objects":           h.Objects == nil,
+		"Look":              h.Look == nil,
+		"Read":              h.Write != nil && h.Read == nil,
+		"Write":             h.Write == nil && h.Read != nil,
+		"Updates":           len(h.Updates) == 0,
+		"RefusedUpdates":    len(h.RefusedUpdates) == 0,
+		"Broken":            len(h.Broken) == 0,
 		"Foreign":           len(h.Foreign) == 0,
 		"ForeignBinding":    len(h.ForeignBinding) == 0,
 		"SecretCredentials": len(h.SecretCredentials) == 0,

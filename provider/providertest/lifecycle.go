@@ -26,38 +26,6 @@ func (w *worker) provisionTo(e *provider.Endpoint) method {
 	}
 }
 
-// bind is Bind, with its credentials used.
-func (w *worker) bind(ctx context.Context, r *provider.Request) error {
-	r.BindingID = w.bindingID
-	c, err := w.h.Driver.Bind(ctx, r)
-	if err != nil {
-		return err
-	}
-	w.connect(c)
-	return nil
-}
-
-// bindAndLose is Bind, with its answer lost.
-func (w *worker) bindAndLose(ctx context.Context, r *provider.Request) error {
-	r.BindingID = w.bindingID
-	_, err := w.h.Driver.Bind(ctx, r)
-	return err
-}
-
-// connect uses the credentials, and remembers what of them must be seen nowhere else.
-func (w *worker) connect(c provider.Credentials) {
-	w.t.Helper()
-	for _, key := range w.h.SecretCredentials {
-		if c[key] == "" {
-			w.t.Fatalf("the credentials lack %q, which Harness.SecretCredentials names", key)
-		}
-		w.keep(c[key])
-	}
-	if err := w.h.Connect(context.WithoutCancel(w.t.Context()), c); err != nil {
-		w.t.Errorf("the credentials do not connect: %v", err)
-	}
-}
-
 // deprovision is Deprovision, after which nothing exists.
 func (w *worker) deprovision() {
 	w.t.Helper()

@@ -21,6 +21,30 @@ func (w *worker) outside() []provider.Object {
 	return sorted(objects)
 }
 
+// A sight is all that can be seen of an instance from outside.
+type sight struct {
+	Objects []provider.Object
+	Look    map[string]string
+}
+
+// see is outside, and how the instance is.
+func (w *worker) see() sight {
+	w.t.Helper()
+	look, err := w.h.Look(context.WithoutCancel(w.t.Context()), w.instanceID)
+	if err != nil {
+		w.t.Fatalf("Harness.Look: %v", err)
+	}
+	return sight{w.outside(), look}
+}
+
+// expectSame checks that nothing has changed outside.
+func (w *worker) expectSame(before sight, during string) {
+	w.t.Helper()
+	if diff := gocmp.Diff(before, w.see()); diff != "" {
+		w.t.Errorf("%s changed what exists outside (-before +after):\n%s", during, diff)
+	}
+}
+
 // expect checks the kinds of the objects that exist, and that Find lists these very objects.
 func (w *worker) expect(kinds []string) {
 	w.t.Helper()

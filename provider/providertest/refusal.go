@@ -8,22 +8,32 @@ import (
 	"testing"
 	"time"
 
-	gocmp "github.com/google/go-cmp/cmp"
-
 	"github.com/provisiond/provisiond/provider"
 )
 
-// testNothing: Deprovision of what was never made succeeds, and Bind to it fails and makes nothing.
+// testNothing: Deprovision and Unbind of what was never made, or is gone, succeed. Bind to it and Update
+// of it fail and make nothing.
 func testNothing(t *testing.T, h Harness) {
 	w := newWorker(t, h)
-	w.deprovision()
-	w.expectError(w.try(t.Context(), w.bindAndLose), provider.ErrRejected, "")
-	w.expect([]string{})
-	w.deprovision()
+	nothing := func() {
+		t.Helper()
+		w.deprovision()
+		w.complete(w.unbind(w.bindingID))
+		w.expectError(w.try(t.Context(), w.bindAndLose), provider.ErrRejected, "")
+		for name, u := range h.Updates {
+			t.Log("update:", name)
+			w.expectError(w.try(t.Context(), w.update(w.change(u), nil)), provider.ErrRejected, "")
+		}
+		w.expect([]string{})
+	}
+	nothing()
+	w.complete(w.provision)
+	w.complete(w.bind)
+	nothing()
 }
 
-// testForeign: Provision over a foreign object fails for good, and neither it nor Deprovision nor Find
-// takes the object for the instance's.
+// testForeign: Provision over a foreign object fails for good, and neither it nor any other method takes
+// the object for the instance's. Check finds it.
 func testForeign(t *testing.T, h Harness) {
 	for name, plant := range h.Foreign {
 		t.Run(name, func(t *testing.T) {
@@ -35,14 +45,18 @@ func testForeign(t *testing.T, h Harness) {
 			if found := w.found(); len(found) > 0 {
 				t.Errorf("Find lists foreign or new objects: %v", found)
 			}
+			w.expectFinding(provider.Foreign, "")
+			for _, u := range h.Updates {
+				w.expectError(w.try(t.Context(), w.update(w.change(u), nil)), provider.ErrNotMine, "")
+			}
 			w.expectError(w.try(t.Context(), w.h.Driver.Deprovision), provider.ErrNotMine, "")
 			untouched(t)
 		})
 	}
 }
 
-// testForeignBinding: Bind over a foreign object fails for good. Deprovision removes the instance and
-// leaves the object.
+// testForeignBinding: Bind over a foreign object fails for good, and so does Unbind. Check finds it.
+// Deprovision removes the instance and leaves the object.
 func testForeignBinding(t *testing.T, h Harness) {
 	for name, plant := range h.ForeignBinding {
 		t.Run(name, func(t *testing.T) {
@@ -53,6 +67,9 @@ func testForeignBinding(t *testing.T, h Harness) {
 			r.BindingID = w.bindingID
 			untouched := plant(t, r)
 			w.expectError(w.try(t.Context(), w.bindAndLose), provider.ErrNotMine, "")
+			w.expectError(w.try(t.Context(), w.unbind(w.bindingID)), provider.ErrNotMine, "")
+			w.bindings = []*binding{{id: w.bindingID}}
+			w.expectFinding(provider.Foreign, "")
 			untouched(t)
 			w.complete(w.h.Driver.Deprovision)
 			untouched(t)
@@ -70,7 +87,7 @@ func testDone(t *testing.T, h Harness) {
 	w := newWorker(t, h)
 	check := func(name string, do method) {
 		t.Helper()
-		before := w.outside()
+		before := w.see()
 		for _, ctx := range []context.Context{canceled, late} {
 			w.dieAtStop(0, killed)
 			if err := w.call(ctx, do); !isContextError(err, ctx.Err()) {
@@ -80,9 +97,7 @@ func testDone(t *testing.T, h Harness) {
 				t.Errorf("%s: Checkpoint or Report was called", name)
 			}
 		}
-		if diff := gocmp.Diff(before, w.outside()); diff != "" {
-			t.Errorf("%s changed what exists outside (-before +after):\n%s", name, diff)
-		}
+		w.expectSame(before, name)
 	}
 	check("Provision", w.provision)
 	w.complete(w.provision)
@@ -124,7 +139,7 @@ func testUnreachable(t *testing.T, h Harness) {
 
 // methods are those of the driver, by name.
 func (w *worker) methods(d provider.Driver) map[string]method {
-	return map[string]method{
+	methods := map[string]method{
 		"Provision": func(ctx context.Context, r *provider.Request) error {
 			_, err := d.Provision(ctx, r)
 			return err
@@ -139,7 +154,28 @@ func (w *worker) methods(d provider.Driver) map[string]method {
 			return err
 		},
 		"Deprovision": d.Deprovision,
+		"Update": func(ctx context.Context, r *provider.Request) error {
+			r.Previous = &provider.Configuration{Settings: w.settings, Parameters: maps.Clone(w.parameters)}
+			_, err := d.Update(ctx, r)
+			return err
+		},
+		"Unbind": func(ctx context.Context, r *provider.Request) error {
+			r.BindingID = w.bindingID
+			return d.Unbind(ctx, r)
+		},
+		"Check": func(ctx context.Context, r *provider.Request) error {
+			r.Bindings = []string{w.bindingID}
+			_, err := d.Check(ctx, r)
+			return err
+		},
 	}
+	if lister, ok := d.(provider.Lister); ok {
+		methods["List"] = func(ctx context.Context, _ *provider.Request) error {
+			_, err := lister.List(ctx)
+			return err
+		}
+	}
+	return methods
 }
 
 // expectError checks that the driver failed for good, with the code and a message that names the thing.
@@ -151,6 +187,9 @@ func (w *worker) expectError(err error, code provider.ErrorCode, names string) {
 	}
 	if failure.Code != code || failure.Retryable || failure.Message == "" {
 		w.t.Errorf("got %v (retryable: %t), want code %s, not retryable, with a message", err, failure.Retryable, code)
+	}
+	if failure.Unusable && code == provider.ErrRejected {
+		w.t.Error("a refusal changes nothing, and yet the instance is said to be unusable")
 	}
 	if !strings.Contains(failure.Message, names) {
 		w.t.Errorf("the message does not name %q: %s", names, failure.Message)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"maps"
 	"strings"
@@ -22,7 +23,11 @@ type worker struct {
 	h Harness
 
 	instanceID string
-	bindingID  string
+	// bindingID is the binding that bind works on.
+	bindingID string
+	// bindings are those that exist, oldest first.
+	bindings   []*binding
+	settings   json.RawMessage
 	parameters map[string]any
 	answers    map[string]map[string]any
 	// state is the last checkpoint.
@@ -35,7 +40,8 @@ func newWorker(t *testing.T, h Harness) *worker {
 	w := &worker{
 		t: t, h: h,
 		instanceID: "inst_" + newSuffix(),
-		bindingID:  "bind_" + newSuffix(),
+		bindingID:  newBindingID(),
+		settings:   h.Settings,
 		parameters: h.Parameters,
 		answers:    map[string]map[string]any{},
 		transcript: transcript{secrets: h.Secrets},
@@ -48,6 +54,8 @@ func newWorker(t *testing.T, h Harness) *worker {
 // newSuffix is 26 random lower-case letters and digits: the form of an ID, without its time.
 func newSuffix() string { return strings.ToLower(rand.Text()) }
 
+func newBindingID() string { return "bind_" + newSuffix() }
+
 // A method is one of the driver's.
 type method func(ctx context.Context, r *provider.Request) error
 
@@ -55,7 +63,7 @@ type method func(ctx context.Context, r *provider.Request) error
 func (w *worker) request() *provider.Request {
 	return &provider.Request{
 		InstanceID: w.instanceID,
-		Settings:   w.h.Settings,
+		Settings:   w.settings,
 		Parameters: maps.Clone(w.parameters),
 		Answers:    maps.Clone(w.answers),
 		State:      bytes.Clone(w.state),

@@ -3,7 +3,7 @@ package sandbox
 import (
 	"context"
 	"fmt"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -18,20 +18,6 @@ const callTimeout = 10 * time.Second
 // backend is the simulated outside world. Each method is one call of it. As with many a real API,
 // names are not unique: only who looks first makes no double.
 type backend struct{ pool func() *pgxpool.Pool }
-
-const (
-	kindInstance   = "instance"
-	kindCredential = "credential"
-)
-
-// instanceName and credentialName derive the outside names from the IDs.
-func instanceName(r *provider.Request) string {
-	return "sandbox-" + strings.TrimPrefix(r.InstanceID, "inst_")
-}
-
-func credentialName(r *provider.Request) string {
-	return "sandbox-user-" + strings.TrimPrefix(r.BindingID, "bind_")
-}
 
 // find reports whether the object exists. It fails with ErrNotMine when another's has its name.
 func (b backend) find(ctx context.Context, instanceID, name string) (bool, error) {
@@ -51,30 +37,64 @@ func (b backend) find(ctx context.Context, instanceID, name string) (bool, error
 	return mine, nil
 }
 
-func (b backend) make(ctx context.Context, instanceID, kind, name string) error {
+func (b backend) make(ctx context.Context, instanceID, kind, name, detail string) error {
+	return b.exec(ctx, `INSERT INTO sandbox_object (instance_id, kind, name, detail) VALUES ($1, $2, $3, $4)`,
+		instanceID, kind, name, detail)
+}
+
+func (b backend) change(ctx context.Context, instanceID, name, detail string) error {
+	return b.exec(ctx, `UPDATE sandbox_object SET detail = $3 WHERE instance_id = $1 AND name = $2`,
+		instanceID, name, detail)
+}
+
+// is reports whether the object records the detail.
+func (b backend) is(ctx context.Context, instanceID, name, detail string) (bool, error) {
+	objects, err := b.look(ctx, instanceID)
+	return slices.ContainsFunc(objects, func(o object) bool { return o.Name == name && o.detail == detail }), err
+}
+
+func (b backend) remove(ctx context.Context, instanceID, name string) error {
+	return b.exec(ctx, `DELETE FROM sandbox_object WHERE instance_id = $1 AND name = $2`, instanceID, name)
+}
+
+func (b backend) removeAll(ctx context.Context, instanceID string) error {
+	return b.exec(ctx, `DELETE FROM sandbox_object WHERE instance_id = $1`, instanceID)
+}
+
+// object is one of the simulated world's.
+type object struct {
+	provider.Owned
+
+	detail string
+}
+
+// look lists the instance's objects, and those of others that have one of the names.
+func (b backend) look(ctx context.Context, instanceID string, names ...string) ([]object, error) {
+	return b.list(ctx, `SELECT kind, name, instance_id, detail FROM sandbox_object
+		WHERE instance_id = $1 OR name = ANY ($2::text[]) ORDER BY id`, instanceID, names)
+}
+
+func (b backend) all(ctx context.Context) ([]object, error) {
+	return b.list(ctx, `SELECT kind, name, instance_id, detail FROM sandbox_object ORDER BY id`)
+}
+
+func (b backend) exec(ctx context.Context, sql string, args ...any) error {
 	cctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	_, err := b.pool().Exec(cctx,
-		`INSERT INTO sandbox_object (instance_id, kind, name) VALUES ($1, $2, $3)`, instanceID, kind, name)
+	_, err := b.pool().Exec(cctx, sql, args...)
 	return unavailable(ctx, err)
 }
 
-func (b backend) remove(ctx context.Context, instanceID string) error {
+func (b backend) list(ctx context.Context, sql string, args ...any) ([]object, error) {
 	cctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	_, err := b.pool().Exec(cctx, `DELETE FROM sandbox_object WHERE instance_id = $1`, instanceID)
-	return unavailable(ctx, err)
-}
-
-func (b backend) list(ctx context.Context, instanceID string) ([]provider.Object, error) {
-	cctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	rows, err := b.pool().Query(cctx,
-		`SELECT kind, name FROM sandbox_object WHERE instance_id = $1 ORDER BY id`, instanceID)
+	rows, err := b.pool().Query(cctx, sql, args...)
 	if err != nil {
 		return nil, unavailable(ctx, err)
 	}
-	objects, err := pgx.CollectRows(rows, pgx.RowToStructByPos[provider.Object])
+	objects, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (o object, err error) {
+		return o, row.Scan(&o.Kind, &o.Name, &o.InstanceID, &o.detail)
+	})
 	if err != nil {
 		return nil, unavailable(ctx, err)
 	}

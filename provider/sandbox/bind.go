@@ -18,21 +18,23 @@ func (d *driver) Bind(ctx context.Context, r *provider.Request) (provider.Creden
 		return nil, err
 	}
 	if !exists {
-		return nil, rejected("The instance does not exist in the sandbox.", nil)
+		return nil, notThere()
 	}
 	if err := d.makeCredential(ctx, r); err != nil {
 		return nil, err
 	}
-	username, password := credentialName(r), rand.Text()
+	username, password := credentialName(r.BindingID), rand.Text()
 	uri := url.URL{Scheme: "sandbox", User: url.UserPassword(username, password), Host: host(r), Path: "/"}
 	return provider.Credentials{
 		"uri": uri.String(), "username": username, "password": password, "simulated": "true",
 	}, nil
 }
 
+func notThere() error { return rejected("The instance does not exist in the sandbox.", nil) }
+
 // makeCredential makes the object, unless an earlier call did.
 func (d *driver) makeCredential(ctx context.Context, r *provider.Request) error {
-	exists, err := d.backend.find(ctx, r.InstanceID, credentialName(r))
+	exists, err := d.backend.find(ctx, r.InstanceID, credentialName(r.BindingID))
 	if err != nil || exists {
 		return err
 	}
@@ -43,5 +45,5 @@ func (d *driver) makeCredential(ctx context.Context, r *provider.Request) error 
 	if err := s.save(ctx, r); err != nil {
 		return err
 	}
-	return d.backend.make(ctx, r.InstanceID, kindCredential, credentialName(r))
+	return d.backend.make(ctx, r.InstanceID, kindCredential, credentialName(r.BindingID), "")
 }

@@ -34,7 +34,7 @@ func (d *driver) Deprovision(ctx context.Context, r *provider.Request) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return d.backend.remove(ctx, r.InstanceID)
+	return d.backend.removeAll(ctx, r.InstanceID)
 }
 
 // spendRemoval takes the time and fails as often as the knobs say.

@@ -22,21 +22,15 @@ type knobs struct {
 	failAtStep          int
 	failure             failure
 	loseAnswer          bool
+	failUpdate          *updateFailure // nil is none
+	updateDuration      duration
+	failUnbind          times
 	failDeprovision     times
 	deprovisionDuration duration
 	overridable         bool
-}
 
-type failure struct {
-	code      string
-	message   string
-	retryable bool
-	times     times
-}
-
-// asError is the failure as provisiond gets it.
-func (f *failure) asError() error {
-	return &provider.Error{Code: provider.ErrorCode(f.code), Message: f.message, Retryable: f.retryable}
+	// settings are what all this was read from.
+	settings json.RawMessage
 }
 
 // stepDuration is how long each step takes.
@@ -52,20 +46,17 @@ func (d *driver) CheckPlan(settings json.RawMessage) error {
 
 // readKnobs reports all that is wrong with the settings at once.
 func readKnobs(settings json.RawMessage) (knobs, error) {
-	k := knobs{
-		steps: 1,
-		failure: failure{
-			code: string(provider.ErrUnavailable), message: "The sandbox fails, as its plan says.", times: always,
-		},
-	}
+	k := knobs{steps: 1, failure: defaultFailure("The sandbox fails, as its plan says."), settings: settings}
 	var questions []json.RawMessage
-	var failed json.RawMessage
+	var failed, failedUpdate json.RawMessage
 	errs := []error{provider.DecodeFields(settings, map[string]any{
 		"duration": &k.duration, "steps": &k.steps, "questions": &questions, "fail_at_step": &k.failAtStep,
-		"failure": &failed, "lose_answer": &k.loseAnswer, "fail_deprovision": &k.failDeprovision,
-		"deprovision_duration": &k.deprovisionDuration, "overridable": &k.overridable,
+		"failure": &failed, "lose_answer": &k.loseAnswer,
+		"update_duration": &k.updateDuration, "fail_update": &failedUpdate, "fail_unbind": &k.failUnbind,
+		"fail_deprovision": &k.failDeprovision, "deprovision_duration": &k.deprovisionDuration,
+		"overridable": &k.overridable,
 	})}
-	errs = append(errs, within("failure", k.failure.read(failed)))
+	errs = append(errs, within("failure", k.failure.read(failed, nil)), within("fail_update", k.readFailUpdate(failedUpdate)))
 	if k.steps < 1 || k.steps > maxSteps {
 		errs = append(errs, fmt.Errorf("steps: must be from 1 to %d", maxSteps))
 	}
@@ -74,20 +65,6 @@ func readKnobs(settings json.RawMessage) (knobs, error) {
 	}
 	errs = append(errs, k.readQuestions(questions))
 	return k, errors.Join(errs...)
-}
-
-func (f *failure) read(object json.RawMessage) error {
-	err := provider.DecodeFields(object, map[string]any{
-		"code": &f.code, "message": &f.message, "retryable": &f.retryable, "times": &f.times,
-	})
-	errs := []error{err}
-	if f.code == "" {
-		errs = append(errs, errors.New("code: must not be empty"))
-	}
-	if f.message == "" {
-		errs = append(errs, errors.New("message: must not be empty"))
-	}
-	return errors.Join(errs...)
 }
 
 // overridden are the settings with those parameters in the place of settings that the plan lets users
@@ -112,8 +89,8 @@ func overridden(settings json.RawMessage, parameters map[string]any) (json.RawMe
 
 // overridable are the knobs that a parameter may replace: all but "overridable" itself.
 var overridable = []string{
-	"duration", "steps", "questions", "fail_at_step", "failure", "lose_answer", "fail_deprovision",
-	"deprovision_duration",
+	"duration", "steps", "questions", "fail_at_step", "failure", "lose_answer",
+	"update_duration", "fail_update", "fail_unbind", "fail_deprovision", "deprovision_duration",
 }
 
 // knobsOf are the plan's knobs with the user's on top.

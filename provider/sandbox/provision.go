@@ -32,7 +32,11 @@ func (d *driver) Provision(ctx context.Context, r *provider.Request) (provider.E
 			return nil, err
 		}
 	}
-	return provider.Endpoint{"host": host(r), "simulated": "true"}, nil
+	return endpoint(r), nil
+}
+
+func endpoint(r *provider.Request) provider.Endpoint {
+	return provider.Endpoint{"host": host(r), "simulated": "true"}
 }
 
 // host never resolves: RFC 6761 keeps .invalid free.
@@ -76,11 +80,15 @@ func (d *driver) makeInstance(ctx context.Context, r *provider.Request, k knobs,
 	if err != nil || exists {
 		return err
 	}
+	detail, err := k.detail(r)
+	if err != nil {
+		return err
+	}
 	s.StepBegan = time.Now().UTC()
 	if err := s.save(ctx, r); err != nil {
 		return err
 	}
-	if err := d.backend.make(ctx, r.InstanceID, kindInstance, instanceName(r)); err != nil {
+	if err := d.backend.make(ctx, r.InstanceID, kindInstance, instanceName(r), detail); err != nil {
 		return err
 	}
 	if k.loseAnswer {

@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"context"
 	"encoding/json"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -9,7 +8,7 @@ import (
 	"github.com/provisiond/provisiond/provider"
 )
 
-// driver implements provider.Driver and provider.PlanChecker.
+// driver implements provider.Driver, provider.PlanChecker, provider.Namer and provider.Lister.
 type driver struct{ backend backend }
 
 // Factory returns the sandbox's [provider.Factory]. The pool is asked for only when a driver works:
@@ -22,12 +21,4 @@ func Factory(pool func() *pgxpool.Pool) provider.Factory {
 		}
 		return &driver{backend{pool}}, nil
 	}
-}
-
-// Find implements provider.Driver.
-func (d *driver) Find(ctx context.Context, r *provider.Request) ([]provider.Object, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	return d.backend.list(ctx, r.InstanceID)
 }

@@ -19,10 +19,30 @@ type state struct {
 	// Failures is how often fail_at_step has struck.
 	Failures int `json:"failures,omitempty"`
 
+	// Update is how far the last update is.
+	Update updateState `json:"update,omitzero"`
+	// Unbind is how far the last Unbind is.
+	Unbind unbindState `json:"unbind,omitzero"`
+
 	// RemovalBegan is when the first Deprovision came.
 	RemovalBegan time.Time `json:"removal_began,omitzero"`
 	// RemovalFailures is how often fail_deprovision has struck.
 	RemovalFailures int `json:"removal_failures,omitempty"`
+}
+
+// updateState is of the update to one detail. Another one begins anew.
+type updateState struct {
+	To    string    `json:"to"`
+	Began time.Time `json:"began"`
+	// Failures is how often fail_update has struck.
+	Failures int `json:"failures,omitempty"`
+}
+
+// unbindState is of one binding's removal.
+type unbindState struct {
+	BindingID string `json:"binding_id"`
+	// Failures is how often fail_unbind has struck.
+	Failures int `json:"failures,omitempty"`
 }
 
 func readState(r *provider.Request) (state, error) {
