@@ -18,10 +18,6 @@ var updates = map[string]providertest.Update{
 		Parameters: map[string]any{"connection_limit": float64(25)},
 		Want:       map[string]string{"database limit": "25", "login limits": "25"},
 	},
-	"higher limit": {
-		Parameters: map[string]any{"connection_limit": float64(15)},
-		Want:       map[string]string{"database limit": "15", "login limits": "15"},
-	},
 	"lower limit and another extension": {
 		Parameters: map[string]any{"connection_limit": float64(9), "extensions": []any{"hstore", "citext"}},
 		Want:       map[string]string{"database limit": "9", "login limits": "9", "extensions": "citext hstore plpgsql"},
@@ -29,19 +25,16 @@ var updates = map[string]providertest.Update{
 }
 
 var refusedUpdates = map[string]providertest.RefusedUpdate{
-	"another locale":           refused("locale", map[string]any{"locale": "C.UTF-8"}),
-	"unknown locale":           refused("locale", map[string]any{"locale": "xx_XX.UTF-8"}),
-	"an extension less":        refused("extensions", map[string]any{"extensions": []any{"hstore"}}),
-	"no extensions":            refused("extensions", map[string]any{"extensions": nil}),
-	"limit over the plan's":    refused("connection_limit", map[string]any{"connection_limit": float64(21)}),
-	"limit that is no number":  refused("connection_limit", map[string]any{"connection_limit": "five"}),
-	"extension not in plan":    refused("extensions", map[string]any{"extensions": []any{"citext", "pg_trgm"}}),
-	"some of it can be done":   refused("locale", map[string]any{"locale": "C.UTF-8", "connection_limit": float64(15)}),
-	"extension not on server":  refused("extensions", map[string]any{"extensions": []any{"citext", "hstore", "no_such_extension"}}),
-	"plan of another locale":   {Settings: json.RawMessage(`{"locale": "C.UTF-8", "extensions": ["citext"]}`), Names: "locale"},
-	"plan without extensions":  {Settings: json.RawMessage(`{"locale": "C"}`), Names: "extensions"},
-	"plan with a lower limit":  {Settings: json.RawMessage(`{"connection_limit": 5, "locale": "C", "extensions": ["citext"]}`), Names: "connection_limit"},
-	"plan that cannot be read": {Settings: json.RawMessage(`{"connection_limit": 0}`), Names: "plan"},
+	"another locale":          refused("locale", map[string]any{"locale": "C.UTF-8"}),
+	"an extension less":       refused("extensions", map[string]any{"extensions": []any{"hstore"}}),
+	"no extensions":           refused("extensions", map[string]any{"extensions": nil}),
+	"limit over the plan's":   refused("connection_limit", map[string]any{"connection_limit": float64(21)}),
+	"extension not in plan":   refused("extensions", map[string]any{"extensions": []any{"citext", "pg_trgm"}}),
+	"some of it can be done":  refused("locale", map[string]any{"locale": "C.UTF-8", "connection_limit": float64(15)}),
+	"extension not on server": refused("extensions", map[string]any{"extensions": []any{"citext", "hstore", "no_such_extension"}}),
+	"plan of another locale":  {Settings: json.RawMessage(`{"locale": "C.UTF-8", "extensions": ["citext"]}`), Names: "locale"},
+	"plan without extensions": {Settings: json.RawMessage(`{"locale": "C"}`), Names: "extensions"},
+	"plan with a lower limit": {Settings: json.RawMessage(`{"connection_limit": 5, "locale": "C", "extensions": ["citext"]}`), Names: "connection_limit"},
 }
 
 func refused(parameter string, parameters map[string]any) providertest.RefusedUpdate {

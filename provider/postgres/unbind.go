@@ -62,42 +62,23 @@ func (s *session) lockOut(ctx context.Context, r *provider.Request, l login) err
 // handOver gives the owner role what the login role owns, wherever that is: what a session made after RESET
 // ROLE. Mostly there is nothing, and no database is connected to. Afterwards DROP OWNED finds only grants.
 func (d *driver) handOver(ctx context.Context, s *session, n names, l login) error {
-	databases, err := s.databasesWith(ctx, l)
+	logins := []string{l.name}
+	databases, err := s.databasesWith(ctx, logins)
 	if err != nil {
 		return err
 	}
 	for _, database := range databases {
-		if err := d.handOverIn(ctx, database, n, l); err != nil {
-			return err
+		err := d.inDatabase(ctx, database, func(tx pgx.Tx) error {
+			if err := ddl(ctx, tx, `REASSIGN OWNED BY %I TO %I`, l.name, n.owner); err != nil {
+				return err
+			}
+			return dropOwned(ctx, tx, logins)
+		})
+		if err != nil {
+			return failure(ctx, "hand over what the login role owns", err)
 		}
 	}
 	return nil
-}
-
-// databasesWith lists the databases that hold something of the role, or a grant to it.
-func (s *session) databasesWith(ctx context.Context, l login) ([]string, error) {
-	qctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	rows, _ := s.conn.Query(qctx, `SELECT datname::text FROM pg_database d WHERE datallowconn AND datconnlimit <> -2 AND EXISTS (
-		SELECT FROM pg_shdepend JOIN pg_roles r ON r.oid = refobjid
-		WHERE dbid = d.oid AND refclassid = 'pg_authid'::regclass AND rolname = $1) ORDER BY 1`, l.name)
-	databases, err := pgx.CollectRows(rows, pgx.RowTo[string]) // tells of Query's error, too
-	return databases, failure(ctx, "look for what the login role owns", err)
-}
-
-func (d *driver) handOverIn(ctx context.Context, database string, n names, l login) error {
-	s, err := d.openTenant(ctx, database, "pg_catalog")
-	if err != nil {
-		return err
-	}
-	defer s.close(ctx)
-	err = s.inTx(ctx, func(tx pgx.Tx) error {
-		if err := ddl(ctx, tx, `REASSIGN OWNED BY %I TO %I`, l.name, n.owner); err != nil {
-			return err
-		}
-		return ddl(ctx, tx, `DROP OWNED BY %I`, l.name)
-	})
-	return failure(ctx, "hand over what the login role owns", err)
 }
 
 // dropLogin drops the role with its memberships and settings.
@@ -109,6 +90,6 @@ func (s *session) dropLogin(ctx context.Context, r *provider.Request, l login) e
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	err = s.inTx(ctx, func(tx pgx.Tx) error { return dropRole(ctx, tx, l.name) })
+	err = s.inTx(ctx, func(tx pgx.Tx) error { return dropRoles(ctx, tx, []string{l.name}) })
 	return failure(ctx, "drop the login role", err)
 }

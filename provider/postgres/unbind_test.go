@@ -1,7 +1,9 @@
 package postgres
 
 import (
+	"crypto/rand"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -71,18 +73,57 @@ func connectElsewhere(t *testing.T, c provider.Credentials) *pgx.Conn {
 	return connect(t, connectionURI(c["username"], c["password"], config.Host, config.Port, config.Database, "prefer"))
 }
 
-// Another tenant cannot hold a binding with a grant in its own database.
-func TestUnbindWithAGrantElsewhere(t *testing.T) {
+// Another tenant cannot hold a binding, or an instance, with grants in its own database.
+func TestGrantsElsewhereHoldNothing(t *testing.T) {
 	t.Parallel()
-	d := newDriver(t, pgtest.AdminURL(t))
-	mine, theirs := newRequest(`{}`, nil), newRequest(`{}`, nil)
-	provision(t, d, mine)
-	provision(t, d, theirs)
-	c, _ := bind(t, d, mine)
-	_, session := bind(t, d, theirs)
-	exec(t, session, `CREATE TABLE note (text text); GRANT SELECT ON note TO `+c["username"])
-	if err := d.Unbind(t.Context(), mine); err != nil {
-		t.Error(err)
+	for name, adminURL := range administrators(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := newDriver(t, adminURL)
+			mine, theirs := newRequest(`{}`, nil), newRequest(`{}`, nil)
+			provision(t, d, mine)
+			provision(t, d, theirs)
+			c, _ := bind(t, d, mine)
+			_, session := bind(t, d, theirs)
+			exec(t, session, `CREATE TABLE note (text text); GRANT SELECT ON note TO `+c["username"])
+			if err := d.Unbind(t.Context(), mine); err != nil {
+				t.Errorf("Unbind: %v", err)
+			}
+			c, _ = bind(t, d, mine)
+			exec(t, session, `GRANT SELECT ON note TO `+c["username"]+`, `+c["database"])
+			exec(t, session, `CREATE POLICY policy ON note TO `+c["username"])
+			if err := d.Deprovision(t.Context(), mine); err != nil {
+				t.Errorf("Deprovision: %v", err)
+			}
+		})
+	}
+}
+
+// What the users left in a database that is none of the instance's is the instance's: it goes with it.
+func TestDeprovisionDropsWhatIsElsewhere(t *testing.T) {
+	t.Parallel()
+	for name, adminURL := range administrators(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			elsewhere := "elsewhere_" + strings.ToLower(rand.Text())
+			run(t, superuser(t), `CREATE DATABASE %I TEMPLATE template0`, elsewhere)
+			t.Cleanup(func() { run(t, superuser(t), `DROP DATABASE %I WITH (FORCE)`, elsewhere) })
+			d := newDriver(t, adminURL)
+			r := newRequest(`{}`, nil)
+			provision(t, d, r)
+			for _, role := range []string{"none", ownName(r.InstanceID)} {
+				c, _ := bind(t, d, r)
+				config := connectionConfig(t)
+				conn := connect(t, connectionURI(c["username"], c["password"], config.Host, config.Port, elsewhere, "prefer"))
+				exec(t, conn, `SET role = '`+role+`'; SELECT lo_create(0)`)
+				if err := d.Unbind(t.Context(), r); err != nil {
+					t.Errorf("Unbind: %v", err)
+				}
+			}
+			if err := d.Deprovision(t.Context(), r); err != nil {
+				t.Errorf("Deprovision: %v", err)
+			}
+		})
 	}
 }
 
