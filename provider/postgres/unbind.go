@@ -59,8 +59,8 @@ func (s *session) lockOut(ctx context.Context, r *provider.Request, l login) err
 	return s.endSessions(ctx, []string{l.name})
 }
 
-// handOver gives the owner role what the login role owns, wherever that is: what a session made after RESET
-// ROLE. Mostly there is nothing, and no database is connected to. Afterwards DROP OWNED finds only grants.
+// handOver gives the owner role what the login role owns, wherever that is: what a session made after SET
+// ROLE NONE. Mostly there is nothing, and no database is connected to. Afterwards DROP OWNED finds only grants.
 func (d *driver) handOver(ctx context.Context, s *session, n names, l login) error {
 	logins := []string{l.name}
 	databases, err := s.databasesWith(ctx, logins)

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"strings"
@@ -28,11 +29,11 @@ func TestUnbind(t *testing.T) {
 			_, staying := bind(t, d, &second)
 			elsewhere := connectElsewhere(t, c)
 			exec(t, leaving, `CREATE TABLE ours AS SELECT 1 AS id`)
-			exec(t, leaving, `RESET role; CREATE TABLE mine AS SELECT 1 AS id; CREATE SCHEMA mine;
+			exec(t, leaving, `SET ROLE NONE; CREATE TABLE mine AS SELECT 1 AS id; CREATE SCHEMA mine;
 				ALTER DEFAULT PRIVILEGES GRANT SELECT ON TABLES TO PUBLIC`)
 			exec(t, leaving, `BEGIN; CREATE TABLE uncommitted (id int)`)
 			object := query[uint32](t, elsewhere, `SELECT lo_create(0)`)
-			exec(t, elsewhere, `RESET role`)
+			exec(t, elsewhere, `SET ROLE NONE`)
 			own := query[uint32](t, elsewhere, `SELECT lo_create(0)`)
 			exec(t, staying, `GRANT SELECT ON ours TO `+c["username"])
 			exec(t, staying, `GRANT CREATE ON DATABASE `+c["database"]+` TO `+c["username"])
@@ -63,6 +64,35 @@ func TestUnbind(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// The credentials end first, before anything that may have to wait.
+func TestUnbindEndsCredentialsFirst(t *testing.T) {
+	t.Parallel()
+	d := newDriver(t, pgtest.AdminURL(t))
+	r := newRequest(`{}`, nil)
+	provision(t, d, r)
+	c, leaving := bind(t, d, r)
+	second := *r
+	second.BindingID = newRequest(``, nil).BindingID
+	_, staying := bind(t, d, &second)
+	exec(t, leaving, `SET ROLE NONE; CREATE TABLE mine (id int)`)
+	exec(t, staying, `BEGIN; LOCK TABLE mine`)
+
+	pool, tried := superuser(t), make(chan error)
+	go func() {
+		eventually(t, "Unbind waits", func() bool { return waits(t, pool, c["database"]) })
+		_, err := pgx.Connect(context.Background(), c["uri"])
+		_, _ = staying.Exec(context.Background(), `COMMIT`)
+		tried <- err
+	}()
+	if err := d.Unbind(t.Context(), r); err != nil {
+		t.Error(err)
+	}
+	err := <-tried
+	if state, _ := sqlState(err); state != "28000" {
+		t.Errorf("got %v, want invalid_authorization_specification", err)
 	}
 }
 
@@ -149,7 +179,7 @@ func TestUnbindAfterALoss(t *testing.T) {
 				}
 				c, _ := bind(t, d, r)
 				lose(t, r)
-				exec(t, connectElsewhere(t, c), `RESET role; SELECT lo_create(0)`)
+				exec(t, connectElsewhere(t, c), `SET ROLE NONE; SELECT lo_create(0)`)
 				if err := d.Unbind(t.Context(), r); err != nil {
 					t.Fatal(err)
 				}

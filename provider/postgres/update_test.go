@@ -179,7 +179,7 @@ func TestTenantsSettingsDoNotHold(t *testing.T) {
 			r := newRequest(wide, nil)
 			provision(t, d, r)
 			_, session := bind(t, d, r)
-			exec(t, session, `CREATE SCHEMA mine; RESET role; CREATE TABLE mine.note (text text)`)
+			exec(t, session, `CREATE SCHEMA mine; SET ROLE NONE; CREATE TABLE mine.note (text text)`)
 			for setting, value := range map[string]string{
 				"role": ownName(r.InstanceID), "default_transaction_read_only": "on", "search_path": "mine",
 			} {
