@@ -102,7 +102,7 @@ func TestDeprovisionEndsSessions(t *testing.T) {
 			config := connectionConfig(t)
 			there := connect(t, connectionURI(c["username"], c["password"], config.Host, config.Port, config.Database, "prefer"))
 			exec(t, there, `SELECT lo_create(0)`)
-			exec(t, there, `RESET role; SELECT lo_create(0)`)
+			exec(t, there, `SET ROLE NONE; SELECT lo_create(0)`)
 
 			deprovision(t, d, r)
 			for _, conn := range []*pgx.Conn{here, there} {

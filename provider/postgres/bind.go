@@ -15,11 +15,11 @@ func (d *driver) Bind(ctx context.Context, r *provider.Request) (provider.Creden
 	if err != nil {
 		return nil, err
 	}
-	l, err := n.login(r)
+	l, err := n.login(r.BindingID)
 	if err != nil {
 		return nil, err
 	}
-	p, err := planOf(r)
+	p, err := planOf(r.Settings, r.Parameters)
 	if err != nil {
 		return nil, err
 	}
@@ -48,11 +48,8 @@ func (d *driver) setLogin(ctx context.Context, r *provider.Request, n names, l l
 	if err != nil {
 		return err
 	}
-	if have.foreign != nil {
-		return have.foreign
-	}
-	if !have.database || have.broken {
-		return rejected("The instance's database does not exist.", nil)
+	if err := have.usable(); err != nil {
+		return err
 	}
 	exists, err := s.inspectLogin(ctx, l)
 	if err != nil {

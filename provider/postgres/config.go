@@ -26,7 +26,7 @@ const (
 	cancelTimeout = 2 * time.Second
 )
 
-// driver implements provider.Driver and provider.PlanChecker. It is immutable, and makes a connection
+// driver implements provider.Driver, PlanChecker, Namer and Lister. It is immutable, and makes a connection
 // for each call.
 type driver struct {
 	admin   *pgx.ConnConfig

@@ -33,6 +33,10 @@ func TestConformanceWithoutSuperuser(t *testing.T) {
 	h.Odd["extension that only a superuser may make"] = providertest.Odd{
 		Parameters: map[string]any{"extensions": []any{"file_fdw"}}, Want: provider.ErrRejected, Names: "extension",
 	}
+	h.RefusedUpdates["extension that only a superuser may make"] = providertest.RefusedUpdate{
+		Parameters: map[string]any{"connection_limit": float64(15), "extensions": []any{"citext", "hstore", "file_fdw"}},
+		Names:      "extension",
+	}
 	providertest.Run(t, h)
 }
 
@@ -42,11 +46,18 @@ func harness(t *testing.T, pool *pgxpool.Pool, adminURL string) providertest.Har
 		Driver:      newDriver(t, adminURL),
 		Unreachable: newDriver(t, "postgres://nobody:canary-of-the-unreachable@127.0.0.1:1/none"),
 		Settings: json.RawMessage(`{"connection_limit": 20, "locale": "C",
-			"extensions": ["citext", "earthdistance", "file_fdw", "no_such_extension"]}`),
+			"extensions": ["citext", "hstore", "earthdistance", "file_fdw", "no_such_extension"]}`),
 		Parameters:        map[string]any{"connection_limit": float64(10), "extensions": []any{"citext"}},
 		Odd:               maps.Clone(odd),
 		Connect:           work,
 		Objects:           objectsOn(pool),
+		Look:              lookAt(pool),
+		Write:             write,
+		Read:              read,
+		Session:           openSession,
+		Updates:           updates,
+		RefusedUpdates:    maps.Clone(refusedUpdates),
+		Broken:            breaks(pool),
 		Foreign:           foreign(pool),
 		ForeignBinding:    foreignBinding(pool),
 		Secrets:           []string{passwordOf(t, adminURL), "canary-of-the-unreachable"},
@@ -68,7 +79,7 @@ var odd = map[string]providertest.Odd{
 	"locale that breaks out":      wrong("locale", "C' OWNER postgres --"),
 	"locale that is no string":    wrong("locale", true),
 	"the same extension twice":    {Parameters: map[string]any{"extensions": []any{"citext", "citext"}}},
-	"extension not in the plan":   wrong("extensions", []any{"hstore"}),
+	"extension not in the plan":   wrong("extensions", []any{"pg_trgm"}),
 	"extension not on the server": wrong("extensions", []any{"no_such_extension"}),
 	"extension that breaks out":   wrong("extensions", []any{`citext"; DROP DATABASE postgres; --`}),
 	"extensions that are no list": wrong("extensions", "citext"),
@@ -93,6 +104,35 @@ func work(ctx context.Context, c provider.Credentials) error {
 	}
 	_, err = conn.Exec(ctx, `CREATE TABLE IF NOT EXISTS note (text text); INSERT INTO note VALUES ('hello')`)
 	return err
+}
+
+// write and read keep a text in a table of its own.
+func write(ctx context.Context, c provider.Credentials, text string) error {
+	conn, err := pgx.Connect(ctx, c["uri"])
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx)
+	if _, err := conn.Exec(ctx, `CREATE TABLE IF NOT EXISTS kept (text text); DELETE FROM kept`); err != nil {
+		return err
+	}
+	_, err = conn.Exec(ctx, `INSERT INTO kept VALUES ($1)`, text)
+	return err
+}
+
+func read(ctx context.Context, c provider.Credentials) (text string, err error) {
+	conn, err := pgx.Connect(ctx, c["uri"])
+	if err != nil {
+		return "", err
+	}
+	defer conn.Close(ctx)
+	err = conn.QueryRow(ctx, `SELECT text FROM kept`).Scan(&text)
+	return text, err
+}
+
+func openSession(t *testing.T, c provider.Credentials) func(context.Context) error {
+	t.Helper()
+	return connect(t, c["uri"]).Ping
 }
 
 // objectsOn finds an instance's objects by their names and memberships. The driver finds them by their

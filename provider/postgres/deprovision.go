@@ -23,15 +23,15 @@ func (d *driver) Deprovision(ctx context.Context, r *provider.Request) error {
 	if err != nil {
 		return err
 	}
-	if have.foreign != nil {
-		return have.foreign
+	if err := have.mine(); err != nil {
+		return err
 	}
 	if have.database {
 		if err := s.dropDatabase(ctx, r, n, have); err != nil {
 			return err
 		}
 	}
-	return s.dropRoles(ctx, r, n, have)
+	return d.dropRoles(ctx, s, r, n, have)
 }
 
 // dropDatabase ends the database's sessions and drops it.
@@ -62,7 +62,7 @@ func (s *session) dropDatabase(ctx context.Context, r *provider.Request, n names
 }
 
 // dropRoles drops the login roles and the owner role, all or none.
-func (s *session) dropRoles(ctx context.Context, r *provider.Request, n names, have inventory) error {
+func (d *driver) dropRoles(ctx context.Context, s *session, r *provider.Request, n names, have inventory) error {
 	roles := have.logins
 	if have.owner {
 		roles = append(roles, n.owner)
@@ -78,30 +78,31 @@ func (s *session) dropRoles(ctx context.Context, r *provider.Request, n names, h
 		return err
 	}
 	if err := s.endSessions(ctx, have.logins); err != nil {
-		return failure(ctx, "end the sessions", err)
+		return err
 	}
-	err = s.inTx(ctx, func(tx pgx.Tx) error {
-		for _, role := range roles {
-			// Large objects and grants that a user left in the administrator's database, which every
-			// role may connect to by PostgreSQL's defaults.
-			if err := ddl(ctx, tx, `DROP OWNED BY %I`, role); err != nil {
-				return err
-			}
-			if err := ddl(ctx, tx, `DROP ROLE %I`, role); err != nil {
-				return err
-			}
+	databases, err := s.databasesWith(ctx, roles)
+	if err != nil {
+		return err
+	}
+	for _, database := range databases {
+		err := d.inDatabase(ctx, database, func(tx pgx.Tx) error { return dropOwned(ctx, tx, roles) })
+		if err != nil {
+			return failure(ctx, "drop what the roles own elsewhere", err)
 		}
-		return nil
-	})
+	}
+	err = s.inTx(ctx, func(tx pgx.Tx) error { return dropRoles(ctx, tx, roles) })
 	return failure(ctx, "drop the roles", err)
 }
 
-// endSessions ends what the roles still have open in other databases, so that no session outlives its
-// credentials.
-func (s *session) endSessions(ctx context.Context, logins []string) error {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	_, err := s.conn.Exec(ctx,
-		`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = ANY ($1::text[])`, logins)
-	return err
+func dropRoles(ctx context.Context, tx pgx.Tx, roles []string) error {
+	// Grants on databases and the like, which are no database's own.
+	if err := dropOwned(ctx, tx, roles); err != nil {
+		return err
+	}
+	for _, role := range roles {
+		if err := ddl(ctx, tx, `DROP ROLE %I`, role); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -12,22 +12,51 @@ type inventory struct {
 	database bool
 	// broken is true when a DROP DATABASE was cut off: the database can only be dropped again.
 	broken bool
+	// closed is true when the database takes no connections.
+	closed bool
+	// public is true when every role may connect to the database.
+	public bool
+	// limit is the database's connection limit, as PostgreSQL writes it.
+	limit  string
 	logins []string
-	// foreign is ErrNotMine when something of the instance's name is someone else's. The other fields
-	// leave that out.
-	foreign error
+	// foreign is what has the instance's name and is someone else's. The other fields leave that out.
+	foreign []provider.Object
+}
+
+// mine fails with ErrNotMine when something of the instance's name is someone else's.
+func (i inventory) mine() error {
+	if len(i.foreign) == 0 {
+		return nil
+	}
+	return notMine(i.foreign[0].Kind, i.foreign[0].Name)
+}
+
+// usable fails when there is no database to work with.
+func (i inventory) usable() error {
+	if err := i.mine(); err != nil {
+		return err
+	}
+	if !i.database || i.broken {
+		return rejected("The instance's database does not exist.", nil)
+	}
+	return nil
 }
 
 // inspectSQL gives NULL for what is not there, and false for what is someone else's. datconnlimit = -2
 // is how PostgreSQL marks a broken database.
 const inspectSQL = `
-SELECT (SELECT coalesce(shobj_description(oid, 'pg_authid') = $2, false)
-        FROM pg_roles WHERE rolname = $1),
-       (SELECT coalesce(datdba = (SELECT oid FROM pg_roles WHERE rolname = $1), false)
-        FROM pg_database WHERE datname = $1),
-       EXISTS (SELECT FROM pg_database WHERE datname = $1 AND datconnlimit = -2),
+SELECT role.mine,
+       CASE WHEN db.oid IS NOT NULL THEN coalesce(db.datdba = role.oid, false) END,
+       coalesce(db.datconnlimit = -2, false),
+       coalesce(NOT db.datallowconn, false),
+       coalesce(has_database_privilege('public', db.oid, 'CONNECT'), false),
+       coalesce(db.datconnlimit::text, ''),
        ARRAY (SELECT rolname::text
-              FROM pg_roles WHERE starts_with(shobj_description(oid, 'pg_authid'), $2 || $3) ORDER BY 1)`
+              FROM pg_roles WHERE starts_with(shobj_description(oid, 'pg_authid'), $2 || $3) ORDER BY 1)
+FROM (SELECT) one
+     LEFT JOIN (SELECT oid, coalesce(shobj_description(oid, 'pg_authid') = $2, false) AS mine
+                FROM pg_roles WHERE rolname = $1) role ON true
+     LEFT JOIN (SELECT * FROM pg_database WHERE datname = $1) db ON true`
 
 // inspect finds what exists of the instance.
 func (s *session) inspect(ctx context.Context, n names) (inventory, error) {
@@ -36,16 +65,17 @@ func (s *session) inspect(ctx context.Context, n names) (inventory, error) {
 	qctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	err := s.conn.QueryRow(qctx, inspectSQL, n.owner, n.marker, bindingMarker).
-		Scan(&owner, &database, &i.broken, &i.logins)
+		Scan(&owner, &database, &i.broken, &i.closed, &i.public, &i.limit, &i.logins)
 	if err != nil {
 		return inventory{}, failure(ctx, "look for the database", err)
 	}
 	i.owner = owner != nil && *owner
 	i.database = i.owner && database != nil && *database
 	if owner != nil && !i.owner {
-		i.foreign = notMine("role", n.owner)
-	} else if database != nil && !i.database {
-		i.foreign = notMine("database", n.owner)
+		i.foreign = append(i.foreign, n.ownerRole())
+	}
+	if database != nil && !i.database {
+		i.foreign = append(i.foreign, n.database())
 	}
 	return i, nil
 }
@@ -87,13 +117,13 @@ func (d *driver) Find(ctx context.Context, r *provider.Request) ([]provider.Obje
 func (i inventory) objects(n names) []provider.Object {
 	var objects []provider.Object
 	if i.database {
-		objects = append(objects, provider.Object{Kind: "database", Name: n.owner})
+		objects = append(objects, n.database())
 	}
 	if i.owner {
-		objects = append(objects, provider.Object{Kind: "role", Name: n.owner})
+		objects = append(objects, n.ownerRole())
 	}
 	for _, name := range i.logins {
-		objects = append(objects, provider.Object{Kind: "role", Name: name})
+		objects = append(objects, role(name))
 	}
 	return objects
 }

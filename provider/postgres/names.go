@@ -26,21 +26,44 @@ type login struct {
 	marker string
 }
 
-// bindingMarker comes between an instance's marker and a binding's ID.
-const bindingMarker = " binding "
+const (
+	// instanceMarker comes before an instance's ID.
+	instanceMarker = "provisiond instance "
+	// bindingMarker comes between an instance's marker and a binding's ID.
+	bindingMarker = " binding "
+)
 
 func namesOf(r *provider.Request) (names, error) {
 	id := instanceID.FindStringSubmatch(r.InstanceID)
 	if id == nil {
 		return names{}, rejected("The instance ID is not of its form.", nil)
 	}
-	return names{owner: "prov_" + id[1], marker: "provisiond instance " + r.InstanceID}, nil
+	return names{owner: "prov_" + id[1], marker: instanceMarker + r.InstanceID}, nil
 }
 
-func (n names) login(r *provider.Request) (login, error) {
-	id := bindingID.FindStringSubmatch(r.BindingID)
+// login names the role of a binding.
+func (n names) login(binding string) (login, error) {
+	id := bindingID.FindStringSubmatch(binding)
 	if id == nil {
 		return login{}, rejected("The binding ID is not of its form.", nil)
 	}
-	return login{name: "prov_u_" + id[1], marker: n.marker + bindingMarker + r.BindingID}, nil
+	return login{name: "prov_u_" + id[1], marker: n.marker + bindingMarker + binding}, nil
+}
+
+func (n names) database() provider.Object { return provider.Object{Kind: "database", Name: n.owner} }
+
+func (n names) ownerRole() provider.Object { return role(n.owner) }
+
+func role(name string) provider.Object { return provider.Object{Kind: "role", Name: name} }
+
+// logins names the roles of the bindings.
+func (n names) logins(bindings []string) ([]login, error) {
+	logins := make([]login, len(bindings))
+	for i, binding := range bindings {
+		var err error
+		if logins[i], err = n.login(binding); err != nil {
+			return nil, err
+		}
+	}
+	return logins, nil
 }

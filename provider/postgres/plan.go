@@ -62,8 +62,8 @@ func readSettings(settings json.RawMessage) (plan, error) {
 }
 
 // planOf is the plan's settings with the user's parameters on top.
-func planOf(r *provider.Request) (plan, error) {
-	most, err := readSettings(r.Settings)
+func planOf(settings json.RawMessage, parameters map[string]any) (plan, error) {
+	most, err := readSettings(settings)
 	if err != nil {
 		return plan{}, rejected("The plan's settings are wrong; an operator must correct the catalog.", err)
 	}
@@ -71,17 +71,22 @@ func planOf(r *provider.Request) (plan, error) {
 	if most.connectionLimit != nil {
 		maxLimit = *most.connectionLimit
 	}
-	err = p.read(pick(r.Parameters, "connection_limit", "extensions", "locale"), maxLimit)
+	err = p.read(pick(parameters, "connection_limit", "extensions", "locale"), maxLimit)
 	if !subset(p.extensions, most.extensions) {
 		err = errors.Join(err, errors.New("extensions: must hold only extensions that the plan allows"))
 	}
 	if err != nil {
-		return plan{}, rejected("Wrong parameters: "+oneLine(err), nil)
+		return plan{}, wrongParameters(err)
 	}
 	if p.connectionLimit == nil {
 		p.connectionLimit = most.connectionLimit
 	}
 	return p, nil
+}
+
+// wrongParameters is the error for faults that name the parameter and its rule.
+func wrongParameters(faults error) error {
+	return rejected("Wrong parameters: "+oneLine(faults), nil)
 }
 
 func subset(part, whole []string) bool {

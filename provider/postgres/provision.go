@@ -16,7 +16,7 @@ func (d *driver) Provision(ctx context.Context, r *provider.Request) (provider.E
 	if err != nil {
 		return nil, err
 	}
-	p, err := planOf(r)
+	p, err := planOf(r.Settings, r.Parameters)
 	if err != nil {
 		return nil, err
 	}
@@ -29,8 +29,8 @@ func (d *driver) Provision(ctx context.Context, r *provider.Request) (provider.E
 	if err != nil {
 		return nil, err
 	}
-	if have.foreign != nil {
-		return nil, have.foreign
+	if err := have.mine(); err != nil {
+		return nil, err
 	}
 	if !have.owner {
 		if err := s.makeOwner(ctx, r, n); err != nil {
@@ -48,7 +48,11 @@ func (d *driver) Provision(ctx context.Context, r *provider.Request) (provider.E
 	if err := d.makeExtensions(ctx, r, n, p); err != nil {
 		return nil, err
 	}
-	return provider.Endpoint{"host": d.host, "port": d.portString(), "database": n.owner}, nil
+	return d.endpoint(n), nil
+}
+
+func (d *driver) endpoint(n names) provider.Endpoint {
+	return provider.Endpoint{"host": d.host, "port": d.portString(), "database": n.owner}
 }
 
 func (d *driver) portString() string { return strconv.Itoa(int(d.port)) }
@@ -112,45 +116,17 @@ func (s *session) configure(ctx context.Context, r *provider.Request, n names, p
 	if err != nil {
 		return err
 	}
-	err = s.inTx(ctx, func(tx pgx.Tx) error {
-		if err := ddl(ctx, tx, `REVOKE CONNECT, TEMPORARY ON DATABASE %I FROM PUBLIC`, n.owner); err != nil {
-			return err
-		}
-		if err := ddl(ctx, tx, `ALTER DATABASE %I CONNECTION LIMIT %s`, n.owner, p.limit()); err != nil {
-			return err
-		}
-		// For people. The owner can write this comment, so it proves nothing.
-		return ddl(ctx, tx, `COMMENT ON DATABASE %I IS %L`, n.owner, n.marker)
-	})
+	err = s.inTx(ctx, func(tx pgx.Tx) error { return setAccess(ctx, tx, n, p) })
 	return failure(ctx, "configure the database", err)
 }
 
-// makeExtensions makes the extensions, and those that they need, in the new database.
-func (d *driver) makeExtensions(ctx context.Context, r *provider.Request, n names, p plan) error {
-	if len(p.extensions) == 0 {
-		return nil
-	}
-	err := begin(ctx, r, provider.Progress{Percent: 80, Step: "create_extensions", Message: "Creating the extensions."})
-	if err != nil {
+func setAccess(ctx context.Context, tx pgx.Tx, n names, p plan) error {
+	if err := ddl(ctx, tx, `REVOKE CONNECT, TEMPORARY ON DATABASE %I FROM PUBLIC`, n.owner); err != nil {
 		return err
 	}
-	s, err := d.openInstance(ctx, n)
-	if err != nil {
+	if err := ddl(ctx, tx, `ALTER DATABASE %I CONNECTION LIMIT %s`, n.owner, p.limit()); err != nil {
 		return err
 	}
-	defer s.close(ctx)
-	for _, name := range p.extensions {
-		err := ddl(ctx, s.conn, `CREATE EXTENSION IF NOT EXISTS %I CASCADE`, name)
-		if state, _ := sqlState(err); in(unknownExtension, state) && ctx.Err() == nil {
-			return rejected("extensions: the PostgreSQL server does not have one of them.", err)
-		}
-		if err != nil {
-			return failure(ctx, "create an extension", err)
-		}
-	}
-	return nil
+	// For people. The owner can write this comment, so it proves nothing.
+	return ddl(ctx, tx, `COMMENT ON DATABASE %I IS %L`, n.owner, n.marker)
 }
-
-// unknownExtension are the codes of CREATE EXTENSION for one that is not installed on the server:
-// feature not supported, undefined file.
-var unknownExtension = []string{"0A000", "58P01"}

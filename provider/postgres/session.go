@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"maps"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -20,9 +21,18 @@ func (d *driver) open(ctx context.Context) (*session, error) {
 
 // openInstance connects to the instance's database, as the administrator.
 func (d *driver) openInstance(ctx context.Context, n names) (*session, error) {
+	return d.openTenant(ctx, n.owner, "public") // where extensions go
+}
+
+// openTenant connects as the administrator to a database whose owner is not to be trusted: what ALTER
+// DATABASE set there must not reach this session.
+func (d *driver) openTenant(ctx context.Context, database, searchPath string) (*session, error) {
 	config := d.admin.Copy()
-	config.Database = n.owner
-	config.RuntimeParams["search_path"] = "public" // where extensions go
+	config.Database = database
+	params := map[string]string{"role": "none", "default_transaction_read_only": "off"}
+	maps.Copy(params, config.RuntimeParams) // the operator's own
+	params["search_path"] = searchPath
+	config.RuntimeParams = params
 	return dial(ctx, config)
 }
 
