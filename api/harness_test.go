@@ -59,7 +59,10 @@ services:
 `
 
 // driver makes nothing. With a gate, Provision waits for it to be closed.
-type driver struct{ gate chan struct{} }
+type driver struct {
+	provider.Driver // what is never called
+	gate            chan struct{}
+}
 
 func (d driver) Provision(ctx context.Context, _ *provider.Request) (provider.Endpoint, error) {
 	if d.gate == nil {

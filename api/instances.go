@@ -97,7 +97,7 @@ func (s *server) GetInstance(ctx context.Context, r GetInstanceRequestObject) (G
 
 // DeleteInstance implements StrictServerInterface.
 func (s *server) DeleteInstance(ctx context.Context, r DeleteInstanceRequestObject) (DeleteInstanceResponseObject, error) {
-	result, err := s.service.Delete(ctx, callerOf(ctx), r.InstanceID, deref(r.Params.IdempotencyKey))
+	result, err := s.service.Delete(ctx, callerOf(ctx), jobs.DeleteRequest{InstanceID: r.InstanceID, IdempotencyKey: deref(r.Params.IdempotencyKey)})
 	if err != nil {
 		return nil, err
 	}

@@ -44,6 +44,8 @@ services:
 
 // asking is a driver that asks one question and tells the test what it got.
 type asking struct {
+	provider.Driver // what is never called
+
 	question *provider.Question
 	failure  error
 	got      chan map[string]any

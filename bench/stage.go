@@ -172,7 +172,10 @@ func (s *stage) close() {
 }
 
 // instant is a driver that makes nothing and tells when it is called.
-type instant struct{ called chan time.Time }
+type instant struct {
+	provider.Driver // what is never called
+	called          chan time.Time
+}
 
 func (d *instant) Provision(context.Context, *provider.Request) (provider.Endpoint, error) {
 	select {

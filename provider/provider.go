@@ -48,10 +48,12 @@ type Driver interface {
 	// ErrRejected.
 	Update(ctx context.Context, r *Request) (Endpoint, error)
 	// Unbind removes the credentials of r.BindingID and ends what still uses them. Other bindings, and all
-	// that was made with these credentials, stay. Nothing there is success, also where the instance is gone.
+	// that was made with these credentials, stay. Nothing there is success, also where the instance is gone;
+	// a foreign object of the name is ErrNotMine.
 	Unbind(ctx context.Context, r *Request) error
 	// Check compares what exists with what should: the instance by r.Settings and r.Parameters, and each of
-	// r.Bindings. It changes nothing. No finding means that all is as it should be.
+	// r.Bindings; another binding of the instance's is Foreign. It changes nothing. No finding means that all
+	// is as it should be.
 	Check(ctx context.Context, r *Request) ([]Finding, error)
 }
 
