@@ -166,7 +166,8 @@ func (s *Service) loadSegment(ctx context.Context, w *write, j *jobRow) (*segmen
 		s: s, job: j.Job, tenantID: j.tenantID, epoch: j.epoch, ending: j.ending, driverName: j.driver,
 		deadline: j.DeadlineAt.Sub(j.Now),
 	}
-	if service, ok := s.Catalog().Service(j.Service); ok {
+	// A service that has been given another driver since would not know what this one has made.
+	if service, ok := s.Catalog().Service(j.Service); ok && service.DriverName == j.driver {
 		seg.driver = service.Driver
 	}
 	parameters, err := s.loadInstance(ctx, w, j, &seg.request)
