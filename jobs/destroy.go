@@ -28,9 +28,7 @@ func (s *Service) askToDestroy(ctx context.Context, w *write, in *instanceRow, j
 
 // beginDestroy marks the instance once its deletion is certain.
 func beginDestroy(ctx context.Context, w *write, instanceID string) error {
-	_, err := w.tx.Exec(ctx, `
-		UPDATE instance SET state = 'deprovisioning', updated_at = clock_timestamp() WHERE id = $1`, instanceID)
-	return wrap("deprovision instance", err)
+	return moveInstance(ctx, w, instanceID, InstanceDeprovisioning)
 }
 
 // confirmDestroy lets a deprovision that waits for a confirmation begin, where the caller may delete
