@@ -12,29 +12,24 @@ import (
 // it works where the keyset is lost. Errors: NotFound, OperationInProgress, InstanceNotActive where it is
 // deleted already.
 func (o *Operator) ForgetInstance(ctx context.Context, instanceID, why string) error {
-	_, err := again(func() (struct{}, error) {
-		return struct{}{}, o.write(ctx, func(w *write) error { return o.forgetInstance(ctx, w, instanceID, why) })
+	return o.write(ctx, func(w *write) error {
+		in, err := lockFree(ctx, w, instanceID)
+		if err != nil {
+			return err
+		}
+		if err := abandon(ctx, w, in.id, why); err != nil {
+			return err
+		}
+		if err := moveInstance(ctx, w, in.id, InstanceDeleted); err != nil {
+			return err
+		}
+		w.instanceEvent(in, actorOperator, "operator.forget_instance", o.audit(why))
+		return clearInstance(ctx, w, in.id, InstanceDeleted)
 	})
-	return err
-}
-
-func (o *Operator) forgetInstance(ctx context.Context, w *write, instanceID, why string) error {
-	in, err := o.lockFree(ctx, w, instanceID)
-	if err != nil {
-		return err
-	}
-	if err := o.abandon(ctx, w, in.id, why); err != nil {
-		return err
-	}
-	if err := moveInstance(ctx, w, in.id, InstanceDeleted); err != nil {
-		return err
-	}
-	w.instanceEvent(in, actorOperator, "operator.forget_instance", o.audit(why))
-	return clearInstance(ctx, w, in.id, InstanceDeleted)
 }
 
 // lockFree locks an instance that no job works on. The lock keeps others from beginning one.
-func (o *Operator) lockFree(ctx context.Context, w *write, instanceID string) (*instanceRow, error) {
+func lockFree(ctx context.Context, w *write, instanceID string) (*instanceRow, error) {
 	in := &instanceRow{id: instanceID}
 	err := w.tx.QueryRow(ctx, `SELECT tenant_id, state FROM instance WHERE id = $1 FOR UPDATE`, instanceID).Scan(&in.tenantID, &in.state)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -62,7 +57,7 @@ func (o *Operator) lockFree(ctx context.Context, w *write, instanceID string) (*
 }
 
 // abandon puts what an instance may have outside on the ledger, without a next try.
-func (o *Operator) abandon(ctx context.Context, w *write, instanceID, why string) error {
+func abandon(ctx context.Context, w *write, instanceID, why string) error {
 	batch := &pgx.Batch{}
 	batch.Queue(`UPDATE orphan SET retry_at = NULL WHERE instance_id = $1`, instanceID)
 	batch.Queue(`
