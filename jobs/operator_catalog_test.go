@@ -29,7 +29,7 @@ func TestCheckCatalog(t *testing.T) {
 		"nothing": {"", "", nil},
 		"words":   {"name: Small", "name: Tiny", nil},
 		"price": {
-			"name: Small", `name: Small, price: { amount: "1.00", currency: USD, per: month }`,
+			"name: Small", "name: Small\n        price: { amount: '1.00', currency: USD, per: month }",
 			[]CatalogWarning{warning(PlanChanged, "small", small.InstanceID)},
 		},
 		"settings":         {"cpu: 1", "cpu: 2", []CatalogWarning{warning(PlanChanged, "small", small.InstanceID)}},
