@@ -17,8 +17,8 @@ type Effect string
 // The effects, worst first. docs/operations.md says more of each.
 const (
 	JobsStranded      Effect = "live jobs of a service that is gone or has another driver: they wait, and fail at their deadline"
-	ServiceGone       Effect = "the service is gone: its instances live on, but jobs on them wait, deletions too"
-	DriverChanged     Effect = "the service has another driver: its instances live on, but jobs on them wait, deletions too"
+	ServiceGone       Effect = "the service is gone: its instances live on and cannot be changed, bound or checked; their deletions wait"
+	DriverChanged     Effect = "the service has another driver: its instances live on and cannot be changed, bound or checked; their deletions wait"
 	PlanGone          Effect = "the plan is gone: its instances live on, can be bound and deleted, and not be changed"
 	ParametersInvalid Effect = "stored parameters break the plan's schema: they stay valid until they are changed"
 	PlanChanged       Effect = "price, parameters or settings of the plan have changed: its instances keep what they have until an update names the plan"
