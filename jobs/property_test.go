@@ -22,23 +22,24 @@ func TestRandomEventsKeepTheInvariants(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		m := &machine{f: f, t: t, seen: map[string]Job{}}
 		rt.Repeat(map[string]func(*rapid.T){
-			"start":  m.start,
-			"claim":  m.claim,
-			"settle": m.settle,
-			"late":   m.late,
-			"answer": m.answer,
-			"cancel": m.cancel,
-			"delete": m.delete,
-			"expire": m.expire,
-			"update": m.update,
-			"bind":   m.bind,
-			"rotate": m.rotate,
-			"unbind": m.unbind,
-			"verify": m.verify,
-			"end":    m.end,
-			"lapse":  m.lapse,
-			"time":   m.time,
-			"":       m.check,
+			"start":   m.start,
+			"claim":   m.claim,
+			"settle":  m.settle,
+			"late":    m.late,
+			"answer":  m.answer,
+			"cancel":  m.cancel,
+			"delete":  m.delete,
+			"expire":  m.expire,
+			"update":  m.update,
+			"bind":    m.bind,
+			"rotate":  m.rotate,
+			"unbind":  m.unbind,
+			"verify":  m.verify,
+			"end":     m.end,
+			"lapse":   m.lapse,
+			"time":    m.time,
+			"operate": m.operate,
+			"":        m.check,
 		})
 		m.drain(rt)
 	})
@@ -132,6 +133,9 @@ func (m *machine) settleWith(rt *rapid.T, i int, name string) {
 	seg := m.segments[i]
 	m.segments = append(m.segments[:i:i], m.segments[i+1:]...)
 	m.past = append(m.past, seg)
+	if m.lost(rt, seg) {
+		return
+	}
 	out := outcomes()[name]
 	if name == "done" && seg.job.BindingID != "" && seg.ending == "" && seg.job.Operation != OpUnbind {
 		out.credentials = provider.Credentials{"password": "x"}
@@ -294,7 +298,8 @@ func (m *machine) lapse(rt *rapid.T) {
 }
 
 // time lets the time of all that waits come.
-func (m *machine) time(*rapid.T) {
+func (m *machine) time(rt *rapid.T) {
+	m.lapseTaken(rt)
 	m.f.exec(m.t, `UPDATE job SET due_at = clock_timestamp() - interval '1 s' WHERE phase IN ('queued', 'waiting_on_provider') AND due_at IS NOT NULL`)
 	m.f.sweepNow(m.t)
 }
