@@ -28,7 +28,8 @@ func (o *Operator) ForgetInstance(ctx context.Context, instanceID, why string) e
 	})
 }
 
-// lockFree locks an instance that no job works on. The lock keeps others from beginning one.
+// lockFree locks an instance that no job works on. The lock keeps others from beginning one. It takes no
+// job's lock, which would have to come first.
 func lockFree(ctx context.Context, w *write, instanceID string) (*instanceRow, error) {
 	in := &instanceRow{id: instanceID}
 	err := w.tx.QueryRow(ctx, `SELECT tenant_id, state FROM instance WHERE id = $1 FOR UPDATE`, instanceID).Scan(&in.tenantID, &in.state)

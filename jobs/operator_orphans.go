@@ -87,13 +87,23 @@ func (o *Operator) orphanEvent(w *write, r *orphanRow, kind, why string) {
 // Errors: NotFound, InvalidRequest where no job can remove it.
 func (o *Operator) RetryOrphan(ctx context.Context, orphanID, why string) error {
 	return o.onOrphan(ctx, orphanID, func(w *write, r *orphanRow) error {
-		if r.instance == "" || r.instance == InstanceDeleted {
-			return &Error{Code: InvalidRequest, Detail: "the orphan's instance is deleted or unknown, so no job can remove it: remove it at the back end, then orphans forget"}
+		if err := r.mayRetry(); err != nil {
+			return err
 		}
 		_, err := w.tx.Exec(ctx, `UPDATE orphan SET retry_at = clock_timestamp(), tries = 0 WHERE id = $1`, r.id)
 		o.orphanEvent(w, r, "operator.retry_orphan", why)
 		return wrap("retry orphan", err)
 	})
+}
+
+func (r *orphanRow) mayRetry() error {
+	switch {
+	case r.instance == "", r.instance == InstanceDeleted:
+		return &Error{Code: InvalidRequest, Detail: "the orphan's instance is deleted or unknown, so no job can remove it: remove it at the back end, then orphans forget"}
+	case r.bindingID != "" && r.instance == InstanceFailed:
+		return &Error{Code: InvalidRequest, Detail: "the orphan is of a binding whose instance is failed: it goes with that, when the instance is deleted"}
+	}
+	return nil
 }
 
 // ForgetOrphan takes an orphan off the ledger, and nothing tries to remove it any more. Errors: NotFound,

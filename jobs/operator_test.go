@@ -348,7 +348,18 @@ func TestOperatorAndTheOrphanOfABinding(t *testing.T) {
 			mustBe(t, "new jobs", f.liveJobs(t, j.InstanceID, j.ID), want)
 		})
 	}
-	mustCode(t, newFixture(t).operator(t).RetryOrphan(t.Context(), "orph_x", ""), NotFound)
+	f := newFixture(t)
+	mustCode(t, f.operator(t).RetryOrphan(t.Context(), "orph_x", ""), NotFound)
+	j := jobsIn["bind"](t, f)
+	if err := f.operator(t).ForgetJob(t.Context(), j.ID, ""); err != nil {
+		t.Fatal(err)
+	}
+	f.exec(t, `UPDATE instance SET state = 'failed' WHERE id = $1`, j.InstanceID)
+	orphans, err := f.operator(t).ListOrphans(t.Context(), OrphanFilter{InstanceID: j.InstanceID})
+	if err != nil || len(orphans) != 1 {
+		t.Fatalf("%+v %v", orphans, err)
+	}
+	mustCode(t, f.operator(t).RetryOrphan(t.Context(), orphans[0].ID, ""), InvalidRequest)
 }
 
 func TestOperatorListsJobsOfAllTenants(t *testing.T) {
