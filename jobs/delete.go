@@ -19,7 +19,7 @@ func (s *Service) Delete(ctx context.Context, c Caller, instanceID, idempotencyK
 		result, err := s.idempotent(ctx, c, idempotencyKey, "delete", instanceID, func(w *write) (Result, error) {
 			return s.delete(ctx, w, c, instanceID)
 		})
-		if !errors.Is(err, errAgain) {
+		if !errors.Is(err, errAgain) && !violates(err, "instance_live_name") {
 			return result, err
 		}
 	}

@@ -23,7 +23,7 @@ func (r *replica) handler() (http.Handler, error) {
 			facade, mcpErr = mcpfacade.New(mcpfacade.Config{
 				API:          handler,
 				PublicURL:    r.publicURL(r.public),
-				AllowedHosts: r.AllowedHosts,
+				AllowedHosts: r.AllowedHosts, AllowedOrigins: r.AllowedOrigins,
 				MaxWait:      r.MaxWait,
 				Version:      version(),
 				Logger:       r.log,
