@@ -33,7 +33,9 @@ func (c *call) page(read func(limit *client.Limit) (json.RawMessage, *client.Nex
 
 // itemsThatFit counts the first items of a list that are not over maxList together, and all.
 func itemsThatFit(body json.RawMessage) (fits, all int) {
-	var list struct{ Items []json.RawMessage }
+	var list struct {
+		Items []json.RawMessage `json:"items"`
+	}
 	if json.Unmarshal(body, &list) != nil {
 		return 0, 0
 	}

@@ -29,7 +29,8 @@ func (s *sieve) Read(p []byte) (int, error) {
 		line, err := s.line()
 		if len(bytes.TrimSpace(line)) > 0 {
 			if refusal := s.judge(line); refusal == nil {
-				s.rest = append(line, '\n')
+				line = append(line, '\n')
+				s.rest = line
 				break
 			} else if err := s.refuse(line, refusal); err != nil {
 				return 0, err

@@ -24,9 +24,9 @@ func (r *replica) handler() (http.Handler, error) {
 				API:          handler,
 				PublicURL:    r.publicURL(r.public),
 				AllowedHosts: r.AllowedHosts, AllowedOrigins: r.AllowedOrigins,
-				MaxWait:      r.MaxWait,
-				Version:      version(),
-				Logger:       r.log,
+				MaxWait: r.MaxWait,
+				Version: version(),
+				Logger:  r.log,
 			})
 			return facade
 		},
