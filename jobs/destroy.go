@@ -26,10 +26,15 @@ func (s *Service) askToDestroy(ctx context.Context, w *write, in *instanceRow, j
 	return s.ask(ctx, w, j, []*questionRow{newQuestionRow(j, question, originDestroy, s.expiryOf(plan, question))})
 }
 
-// beginDestroy marks the instance once its deletion is certain.
+// beginDestroy marks the instance once its deletion is certain. A failed one has given its name up, and
+// another may have it by now.
 func beginDestroy(ctx context.Context, w *write, instanceID string) error {
 	_, err := w.tx.Exec(ctx, `
-		UPDATE instance SET state = 'deprovisioning', updated_at = clock_timestamp() WHERE id = $1`, instanceID)
+		UPDATE instance i SET state = 'deprovisioning', updated_at = clock_timestamp(),
+		       name = CASE WHEN i.state <> 'failed' OR NOT EXISTS (
+		           SELECT 1 FROM instance o WHERE o.tenant_id = i.tenant_id AND o.name = i.name AND o.state NOT IN ('deleted', 'failed'))
+		       THEN i.name END
+		WHERE i.id = $1`, instanceID)
 	return wrap("deprovision instance", err)
 }
 
