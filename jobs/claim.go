@@ -80,7 +80,7 @@ func (s *Service) claimOnce(ctx context.Context, workerID string, t ticketArgs) 
 }
 
 func claimProgress(j *jobRow) Progress {
-	if j.Progress.Step == "queued" {
+	if j.Progress.Step == stepQueued {
 		return Progress{Percent: j.Progress.Percent, Step: "running", Message: "Runs."}
 	}
 	return j.Progress

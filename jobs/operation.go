@@ -159,7 +159,7 @@ func newOperation(in *instanceRow, op Operation) *jobRow {
 	j := &jobRow{tenantID: in.tenantID, driver: in.driver, epoch: 1, phase: Queued}
 	j.Job = Job{
 		ID: newID("job"), Operation: op, Service: in.service, Plan: in.plan, InstanceID: in.id, State: Pending,
-		Progress: Progress{Step: "queued", Message: "Queued."}, Leftovers: []Leftover{}, Questions: []Question{},
+		Progress: Progress{Step: stepQueued, Message: "Queued."}, Leftovers: []Leftover{}, Questions: []Question{},
 	}
 	return j
 }
