@@ -20,7 +20,7 @@ var errAgain = errors.New("changed meanwhile")
 func again[T any](call func() (T, error)) (T, error) {
 	for {
 		result, err := call()
-		if !errors.Is(err, errAgain) && !violates(err, "job_one_live") {
+		if !errors.Is(err, errAgain) && !violates(err, "job_one_live") && !violates(err, "instance_live_name") {
 			return result, err
 		}
 	}

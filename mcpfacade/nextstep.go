@@ -126,7 +126,7 @@ func afterProblem(p *client.ProblemError) string {
 	case "insufficient_scope":
 		return "This key may not do this. Tell the user; an operator can make a key with the scope that detail names."
 	case "person_required":
-		return "Only a person may answer this. Give the user the answer_url, then call get_job with wait_seconds."
+		return "Only a person may answer this. Give the user the answer_url, then call get_job with wait_seconds and elicit false."
 	case "not_found":
 		return "Check the ID. list_services, list_jobs and list_instances show what there is."
 	case "name_taken":
