@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 
 	"github.com/provisiond/provisiond/jobs"
 	"github.com/provisiond/provisiond/jobs/catalog"
@@ -67,7 +66,7 @@ func planOf(p *catalog.Plan) (Plan, error) {
 	return Plan{
 		ID: p.ID, Name: p.Name, Description: p.Description, Price: priceOf(p.Price),
 		Parameters: parameters, Questions: questions,
-		UpdatesTo: slices.Concat([]string{}, p.UpdatesTo), Expiry: expiryOf(p.Expiry),
+		UpdatesTo: append([]string{}, p.UpdatesTo...), Expiry: expiryOf(p.Expiry),
 	}, err
 }
 

@@ -106,7 +106,7 @@ func listInstances(c *call) (*answer, error) {
 }
 
 func getInstance(c *call) (*answer, error) {
-	body, instance, err := decode[client.Instance](c.api.GetInstance(c.ctx, c.args.text("instance_id"), c.forward))
+	body, instance, err := decode[client.Instance](c.api.GetInstance(c.ctx, c.args.text("instance_id"), nil, c.forward))
 	if err != nil {
 		return nil, err
 	}

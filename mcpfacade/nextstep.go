@@ -99,7 +99,7 @@ func afterPreflight(p *client.Preflight) string {
 func unansweredByTool(p *client.Preflight) string {
 	var names []string
 	for _, q := range p.Questions {
-		if q.Secret || q.AnswerableBy == client.Person {
+		if q.Secret || q.AnswerableBy == client.AnswerableByPerson {
 			names = append(names, q.Name)
 		}
 	}
