@@ -159,55 +159,50 @@ func afterList(next *client.NextCursor, otherwise string) string {
 
 // afterProblem says what to do about a refusal of the API.
 func afterProblem(p *client.ProblemError) string {
-	switch p.Code {
-	case "unauthenticated":
-		return "Tell the user that the API key is wrong, expired or revoked; an operator can make a new one."
-	case "insufficient_scope":
-		return "This key may not do this. Tell the user; an operator can make a key with the scope that detail names."
-	case "person_required":
-		if p.AnswerURL == nil {
-			return "Only a person may decide this. Leave it out, or let the user call the REST API with a key of their own."
-		}
-		return "Only a person may answer this. Give the user the answer_url, then call get_job with wait_seconds."
-	case "not_found":
-		return "Check the ID. list_services, list_jobs and list_instances show what there is."
-	case "name_taken":
-		return "Another instance has this name. Call get_instance with instance_id to see it, or choose another name."
-	case "operation_in_progress":
-		return "Another job works on the instance. Call get_job with job_id and wait_seconds, then call this again."
-	case "question_already_answered", "question_expired", "question_withdrawn", "job_finished":
-		return "Call get_job to see how the job stands now."
-	case "quote_changed":
-		return "The price has changed. Call get_job, tell the user the new price and ask again."
-	case "binding_deleted":
-		return "There are no credentials, and waiting does not help. Call get_instance or list_instances to see what there is."
-	case "binding_rotated":
-		return "It was rotated before. Use the binding that took its place, which detail names."
-	case "instance_not_active":
-		return "Only an active instance can be changed. Call get_instance to see how it stands."
-	case "deletion_protected":
-		return "It is protected. Only if the user wants it gone for good, call update_instance with deletion_protection false, then this again."
-	case "plan_removed":
-		return "Its plan is offered no more: it can be used and deleted, but not changed. Tell the user."
-	case "plan_change_not_allowed":
-		return "Call list_services: updates_to of the instance's plan lists the plans that it may change to."
-	case "update_not_repeatable":
-		return "Do not repeat this update. Tell the user; an operator can look into it."
-	case "input_required":
-		return "Ask the user and give answers for what errors names, or leave on_question out to have it asked."
-	case "not_ready":
-		return "It is not ready yet. Call get_job with wait_seconds, then call this again."
-	case "idempotency_key_reused":
-		return "This idempotency_key was used with other arguments. Use a new one for a new start."
-	case "invalid_cursor":
-		return "Call the tool again without cursor."
-	case "unknown_service", "unknown_plan":
-		return "Call list_services to see the services and plans."
-	case "invalid_request", "body_too_large":
-		return "Correct the arguments that errors names and call the tool again."
+	if p.Code == "person_required" && p.AnswerURL == nil {
+		return "Only a person may decide this. Leave it out, or let the user call the REST API with a key of their own."
+	}
+	if step, ok := afterCode[p.Code]; ok {
+		return step
 	}
 	if p.Retryable || p.RetryAfter > 0 || p.Status == 429 || p.Status >= 502 {
 		return "Call the same tool with the same arguments again later, not before retry_after_seconds."
 	}
 	return "Tell the user the code, the detail and the request_id."
+}
+
+const (
+	seeJob      = "Call get_job to see how the job stands now."
+	seeServices = "Call list_services to see the services and plans."
+	mend        = "Correct the arguments that errors names and call the tool again."
+)
+
+// afterCode says what to do about the codes that are the same for all tools.
+var afterCode = map[string]string{
+	"unauthenticated":           "Tell the user that the API key is wrong, expired or revoked; an operator can make a new one.",
+	"insufficient_scope":        "This key may not do this. Tell the user; an operator can make a key with the scope that detail names.",
+	"person_required":           "Only a person may answer this. Give the user the answer_url, then call get_job with wait_seconds.",
+	"not_found":                 "Check the ID. list_services, list_jobs and list_instances show what there is.",
+	"name_taken":                "Another instance has this name. Call get_instance with instance_id to see it, or choose another name.",
+	"operation_in_progress":     "Another job works on the instance. Call get_job with job_id and wait_seconds, then call this again.",
+	"question_already_answered": seeJob,
+	"question_expired":          seeJob,
+	"question_withdrawn":        seeJob,
+	"job_finished":              seeJob,
+	"quote_changed":             "The price has changed. Call get_job, tell the user the new price and ask again.",
+	"binding_deleted":           "There are no credentials, and waiting does not help. Call get_instance or list_instances to see what there is.",
+	"binding_rotated":           "It was rotated before. Use the binding that took its place, which detail names.",
+	"instance_not_active":       "Only an active instance can be changed. Call get_instance to see how it stands.",
+	"deletion_protected":        "It is protected. Only if the user wants it gone for good, call update_instance with deletion_protection false, then this again.",
+	"plan_removed":              "Its plan is offered no more: it can be used and deleted, but not changed. Tell the user.",
+	"plan_change_not_allowed":   "Call list_services: updates_to of the instance's plan lists the plans that it may change to.",
+	"update_not_repeatable":     "Do not repeat this update. Tell the user; an operator can look into it.",
+	"input_required":            "Ask the user and give answers for what errors names, or leave on_question out to have it asked.",
+	"not_ready":                 "It is not ready yet. Call get_job with wait_seconds, then call this again.",
+	"idempotency_key_reused":    "This idempotency_key was used with other arguments. Use a new one for a new start.",
+	"invalid_cursor":            "Call the tool again without cursor.",
+	"unknown_service":           seeServices,
+	"unknown_plan":              seeServices,
+	"invalid_request":           mend,
+	"body_too_large":            mend,
 }
