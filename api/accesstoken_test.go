@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -136,6 +137,26 @@ func TestAccessTokenWithoutTheScope(t *testing.T) {
 		wantChallenge(t, r, `Bearer realm="provisiond", error="insufficient_scope", scope="jobs:read", resource_metadata="`+
 			publicURL+`/.well-known/oauth-protected-resource"`)
 	}
+}
+
+// Over MCP too a token without the scope is refused by 403, with the challenge that lets its host ask for one
+// that has it; the result that the model sees is in it.
+func TestAccessTokenWithoutTheScopeOverMCP(t *testing.T) {
+	t.Parallel()
+	f, i, key := newOIDC(t)
+	token := key.sign(t, i.good().with(claims{"scope": "services:read"}), nil)
+	const start = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"%s","arguments":{%s}}}`
+	for tool, args := range map[string]string{"list_jobs": "", "start_provision": `"service":"thing","plan":"plain"`} {
+		r := f.send(t, request{method: "POST", path: "/mcp", key: token, header: speaksMCP, body: fmt.Sprintf(start, tool, args)})
+		wantStatus(t, r, http.StatusForbidden)
+		if got := r.Header.Get("WWW-Authenticate"); !strings.Contains(got, `error="insufficient_scope"`) || !strings.Contains(got, "resource_metadata=") {
+			t.Errorf("%s: WWW-Authenticate %q", tool, got)
+		}
+		if !strings.Contains(r.text, `"isError":true`) {
+			t.Errorf("%s: %s", tool, r.text)
+		}
+	}
+	wantStatus(t, f.send(t, request{method: "POST", path: "/mcp", key: token, header: speaksMCP, body: fmt.Sprintf(start, "list_services", "")}), http.StatusOK)
 }
 
 // What only a person may answer takes a token that says so; the audit log names neither.

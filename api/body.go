@@ -27,12 +27,22 @@ func (s *server) limitBody(next echo.HandlerFunc) echo.HandlerFunc {
 		r := c.Request()
 		if r.ContentLength > maxBody {
 			letSend(r)
+			if c.Path() == mcpPath { // MCP refuses it in a form of its own
+				r.Body = io.NopCloser(tooLarge{})
+				return next(c)
+			}
 			return errBodyTooLarge
 		}
 		r.Body = http.MaxBytesReader(c.Response().Writer, r.Body, maxBody)
 		return next(c)
 	}
 }
+
+// tooLarge is what is left of a body that was too large.
+type tooLarge struct{}
+
+// Read implements [io.Reader].
+func (tooLarge) Read([]byte) (int, error) { return 0, &http.MaxBytesError{Limit: maxBody} }
 
 // letSend reads what the client is about to send, within reason: while it sends it does not read, and when
 // the connection then closes it loses the answer. A load balancer makes a 502 of that.

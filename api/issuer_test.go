@@ -174,14 +174,7 @@ func (f *fixture) serveOIDC(t *testing.T, o api.OIDC) {
 	t.Helper()
 	c := f.config()
 	c.OIDC = &o
-	c.MCP = func(http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.Header.Get("Authorization") == "" {
-				w.Header().Set("WWW-Authenticate", "Bearer")
-				w.WriteHeader(http.StatusUnauthorized)
-			}
-		})
-	}
+	c.MCP = facade(t)
 	h, err := api.New(c)
 	if err != nil {
 		t.Fatal(err)

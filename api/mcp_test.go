@@ -57,13 +57,7 @@ func TestMCPRefusesInItsOwnForm(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, driver{})
 	c := f.config()
-	c.MCP = func(inner http.Handler) http.Handler {
-		h, err := mcpfacade.New(mcpfacade.Config{API: inner, AllowedHosts: []string{"*"}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return h
-	}
+	c.MCP = facade(t)
 	h, err := api.New(c)
 	if err != nil {
 		t.Fatal(err)
@@ -80,6 +74,26 @@ func TestMCPRefusesInItsOwnForm(t *testing.T) {
 			t.Errorf("%s: %s", tt.name, r.text)
 		}
 	}
+}
+
+// facade is the real one, before the API.
+func facade(t *testing.T) func(http.Handler) http.Handler {
+	t.Helper()
+	return func(inner http.Handler) http.Handler {
+		h, err := mcpfacade.New(mcpfacade.Config{API: inner, AllowedHosts: []string{"*"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return h
+	}
+}
+
+// speaksMCP are the headers that Streamable HTTP wants.
+var speaksMCP = map[string]string{"Accept": "application/json, text/event-stream"}
+
+func (f *fixture) listTools(t *testing.T, key string) response {
+	t.Helper()
+	return f.send(t, request{method: "POST", path: "/mcp", key: key, header: speaksMCP, body: `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`})
 }
 
 func TestNewRefuses(t *testing.T) {

@@ -68,7 +68,7 @@ func TestMCPChallenges(t *testing.T) {
 		{"token", key.sign(t, i.good(), nil), "", http.StatusOK},
 		{"key", f.key, "", http.StatusOK},
 	} {
-		r := f.send(t, request{method: "POST", path: "/mcp", key: tt.token, body: "{}"})
+		r := f.listTools(t, tt.token)
 		if r.StatusCode != tt.status {
 			t.Errorf("%s: status %d, want %d", tt.name, r.StatusCode, tt.status)
 		}
@@ -81,7 +81,7 @@ func TestMCPWithTheIssuerAway(t *testing.T) {
 	t.Parallel()
 	f, i, key := newOIDC(t)
 	i.fail(discoveryPath, http.StatusBadGateway)
-	wantStatus(t, f.send(t, request{method: "POST", path: "/mcp", key: key.sign(t, i.good(), nil), body: "{}"}), http.StatusOK)
+	wantStatus(t, f.listTools(t, key.sign(t, i.good(), nil)), http.StatusOK)
 }
 
 func anys(texts []string) []any {

@@ -122,7 +122,7 @@ func TestOpenIDProvider(t *testing.T) {
 	}
 	f.send(t, request{method: "GET", path: path, key: "-"}).json(t, &metadata)
 	token := clientCredentials(t, metadata.Servers[0], strings.Join(metadata.Scopes, " "))
-	wantStatus(t, f.send(t, request{method: "POST", path: "/mcp", key: token, body: "{}"}), http.StatusOK)
+	wantStatus(t, f.listTools(t, token), http.StatusOK)
 	wantStatus(t, f.send(t, request{
 		method: "POST", path: "/v1/instances", key: token, body: `{"service": "thing", "plan": "plain"}`,
 	}), http.StatusAccepted)

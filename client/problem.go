@@ -34,6 +34,8 @@ type ProblemError struct {
 	*Problem
 	// RetryAfter is how long the server asks to wait before a repeat; 0 where it does not say.
 	RetryAfter time.Duration
+	// Challenge is the WWW-Authenticate header: what credentials are missing, and where to get them.
+	Challenge string
 }
 
 // Unwrap gives the problem to errors.As.
@@ -47,5 +49,7 @@ func NewProblemError(resp *http.Response, body []byte) *ProblemError {
 		problem = Problem{Type: "about:blank", Title: http.StatusText(resp.StatusCode), Code: CodeUnexpected}
 	}
 	problem.Status = resp.StatusCode
-	return &ProblemError{Problem: &problem, RetryAfter: retryAfter(resp.Header, time.Now())}
+	return &ProblemError{
+		Problem: &problem, RetryAfter: retryAfter(resp.Header, time.Now()), Challenge: resp.Header.Get("WWW-Authenticate"),
+	}
 }

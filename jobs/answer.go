@@ -170,7 +170,7 @@ func (s *Service) acceptAnswer(ctx context.Context, w *write, c Caller, j *jobRo
 // resume lets a job that awaited input go on, with the working time that it had left.
 func (s *Service) resume(ctx context.Context, w *write, j *jobRow) error {
 	j.DeadlineAt = j.Now.Add(*j.workLeft)
-	j.Progress = Progress{Percent: j.Progress.Percent, Step: "queued", Message: "Queued."}
+	j.Progress = Progress{Percent: j.Progress.Percent, Step: stepQueued, Message: "Queued."}
 	return s.requeue(ctx, w, j)
 }
 

@@ -46,7 +46,7 @@ func (s *Service) Bind(ctx context.Context, c Caller, r BindRequest) (Result, er
 			if existing, found, err := sameBinding(ctx, w, in, r.Name); found || err != nil {
 				return existing, err
 			}
-			if err := s.mayBind(in, live); err != nil {
+			if err := s.mayBegin(in, live); err != nil {
 				return Result{}, err
 			}
 			j := newOperation(in, OpBind)
@@ -56,12 +56,19 @@ func (s *Service) Bind(ctx context.Context, c Caller, r BindRequest) (Result, er
 	})
 }
 
-func (s *Service) mayBind(in *instanceRow, live *jobRow) error {
+// mayBegin refuses what needs a driver on an instance that is not free, or whose service is gone. A removed
+// plan is no reason: its instances live on.
+func (s *Service) mayBegin(in *instanceRow, live *jobRow) error {
 	if err := in.isFree(live); err != nil {
 		return err
 	}
-	_, _, err := s.livePlan(in)
-	return err
+	if service, ok := s.Catalog().Service(in.service); !ok || service.DriverName != in.driver {
+		return &Error{
+			Code: PlanRemoved, InstanceID: in.id,
+			Detail: "The instance's service is no longer in the catalog, or has another driver; the instance can be read, and deleted once the service is back.",
+		}
+	}
+	return nil
 }
 
 // sameBinding finds the job of the instance's live binding of the name, if there is one.
@@ -149,7 +156,7 @@ func (s *Service) rotate(ctx context.Context, w *write, c Caller, r RotateReques
 	if existing, found, err := s.successor(ctx, w, in, live, b); found || err != nil {
 		return existing, err
 	}
-	if err := s.mayBind(in, live); err != nil {
+	if err := s.mayBegin(in, live); err != nil {
 		return Result{}, err
 	}
 	overlap := DefaultOverlap

@@ -36,7 +36,7 @@ func (s *Service) check(ctx context.Context, w *write, c Caller, instanceID stri
 		job, err := getJob(ctx, w.tx, c.TenantID, live.ID)
 		return Result{Job: job, Existing: true}, err
 	}
-	if err := s.mayBind(in, live); err != nil {
+	if err := s.mayBegin(in, live); err != nil {
 		return Result{}, err
 	}
 	return s.begin(ctx, w, c, in, newOperation(in, OpCheck))

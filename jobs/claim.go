@@ -80,7 +80,7 @@ func (s *Service) claimOnce(ctx context.Context, workerID string, t ticketArgs) 
 }
 
 func claimProgress(j *jobRow) Progress {
-	if j.Progress.Step == "queued" {
+	if j.Progress.Step == stepQueued {
 		return Progress{Percent: j.Progress.Percent, Step: "running", Message: "Runs."}
 	}
 	return j.Progress
@@ -166,7 +166,8 @@ func (s *Service) loadSegment(ctx context.Context, w *write, j *jobRow) (*segmen
 		s: s, job: j.Job, tenantID: j.tenantID, epoch: j.epoch, ending: j.ending, driverName: j.driver,
 		deadline: j.DeadlineAt.Sub(j.Now),
 	}
-	if service, ok := s.Catalog().Service(j.Service); ok {
+	// A service that has been given another driver since would not know what this one has made.
+	if service, ok := s.Catalog().Service(j.Service); ok && service.DriverName == j.driver {
 		seg.driver = service.Driver
 	}
 	parameters, err := s.loadInstance(ctx, w, j, &seg.request)

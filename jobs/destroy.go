@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"fmt"
 )
 
 // mustConfirm reports whether a person must confirm the deletion: an agent wants an instance deleted
@@ -26,11 +27,17 @@ func (s *Service) askToDestroy(ctx context.Context, w *write, in *instanceRow, j
 	return s.ask(ctx, w, j, []*questionRow{newQuestionRow(j, question, originDestroy, s.expiryOf(plan, question))})
 }
 
-// beginDestroy marks the instance once its deletion is certain.
+// beginDestroy marks the instance once its deletion is certain. A failed one has given its name up, and
+// another may have it by now.
 func beginDestroy(ctx context.Context, w *write, instanceID string) error {
 	_, err := w.tx.Exec(ctx, `
-		UPDATE instance SET state = 'deprovisioning', updated_at = clock_timestamp() WHERE id = $1`, instanceID)
-	return wrap("deprovision instance", err)
+		UPDATE instance i SET name = NULL
+		WHERE i.id = $1 AND i.state = 'failed' AND EXISTS (
+			SELECT 1 FROM instance o WHERE o.tenant_id = i.tenant_id AND o.name = i.name AND o.state NOT IN ('deleted', 'failed'))`, instanceID)
+	if err != nil {
+		return fmt.Errorf("give up name: %w", err)
+	}
+	return moveInstance(ctx, w, instanceID, InstanceDeprovisioning)
 }
 
 // confirmDestroy lets a deprovision that waits for a confirmation begin, where the caller may delete

@@ -1,7 +1,10 @@
 package jobs
 
 import (
+	"context"
 	"testing"
+
+	"github.com/provisiond/provisiond/provider"
 )
 
 // confirmable is an active instance whose deletion an agent has asked for.
@@ -123,5 +126,24 @@ func TestAnAgentDeletesWhatHoldsNoDataUnasked(t *testing.T) {
 	}
 	mustBe(t, "state", res.Job.State, Pending)
 	f.work(t)
+	f.untilState(t, res.Job.ID, Succeeded)
+}
+
+// A failed instance has given its name up; its end must not stumble over who has it now.
+func TestDeleteOfFailedInstanceWhoseNameIsTaken(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.run(t)
+	f.work(t)
+	f.back.provision = func(context.Context, *provider.Request) error {
+		return &provider.Error{Code: "refused", Message: "Refused."}
+	}
+	failed := f.untilState(t, f.start(t, StartRequest{Name: "shop"}).ID, Failed)
+	f.back.provision = nil
+	f.untilState(t, f.start(t, StartRequest{Name: "shop"}).ID, Succeeded)
+	res, err := f.Delete(t.Context(), f.caller, DeleteRequest{InstanceID: failed.InstanceID})
+	if err != nil {
+		t.Fatal(err)
+	}
 	f.untilState(t, res.Job.ID, Succeeded)
 }

@@ -18,8 +18,9 @@ type eventRow struct {
 
 // The actors that are not keys.
 const (
-	actorWorker  = "worker"
-	actorSweeper = "sweeper"
+	actorWorker   = "worker"
+	actorSweeper  = "sweeper"
+	actorOperator = "operator"
 )
 
 // insertEvents writes events in one round trip.

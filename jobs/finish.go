@@ -2,7 +2,10 @@ package jobs
 
 import (
 	"context"
+	"errors"
 	"fmt"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/provisiond/provisiond/provider"
 )
@@ -19,20 +22,34 @@ const (
 	codeDeadline        = "deadline_exceeded"
 	codeQuestionExpired = "question_expired"
 	codeProvider        = "provider_error"
+	codeOperator        = "failed_by_operator"
+	codeForgotten       = "forgotten_by_operator"
 )
 
-// stepRetry is the step of a job that waits for its next try.
-const stepRetry = "retry"
+// The steps of a job that is queued: it has not begun or goes on after an answer, or it waits for its next try.
+const (
+	stepQueued = "queued"
+	stepRetry  = "retry"
+)
 
 // handsOff reports whether nothing may be removed after this error.
 func (e *JobError) handsOff() bool {
-	return e.Code == string(provider.ErrNotMine) || e.Code == string(provider.ErrNeedsOperator)
+	return e.Code == string(provider.ErrNotMine) || e.Code == string(provider.ErrNeedsOperator) || e.Code == codeForgotten
 }
 
 // fail decides that a locked job, which no worker runs, fails.
 func (s *Service) fail(ctx context.Context, w *write, j *jobRow, e *JobError, actor string) error {
 	j.ending, j.Error = Failed, e
+	j.noteUnremoved()
 	return s.settleEnding(ctx, w, j, actor)
+}
+
+// noteUnremoved lists what a job was to remove, where it fails after a worker has had it and no driver says
+// what is left.
+func (j *jobRow) noteUnremoved() {
+	if j.Operation.removes() && !j.neverRan() {
+		j.Leftovers = leftoversOf(j, nil, j.Error)
+	}
 }
 
 // finish puts a locked job into a final state, its instance into the one that follows from it, and
@@ -91,30 +108,47 @@ func (s *Service) finishInstance(ctx context.Context, w *write, j *jobRow, never
 	if j.Operation != OpProvision && j.Operation != OpDeprovision {
 		return nil // what a success changes in the instance is written with it
 	}
-	to := instanceAfter(j)
 	if j.Operation == OpDeprovision && j.State != Succeeded && neverRan {
-		// As it was before: only an active instance has an endpoint.
-		_, err := w.tx.Exec(ctx, `
-			UPDATE instance SET state = CASE WHEN endpoint IS NULL THEN 'failed' ELSE 'active' END, updated_at = clock_timestamp()
-			WHERE id = $1 AND state = 'deprovisioning'`, j.InstanceID)
-		return wrap("restore instance", err)
+		return restoreInstance(ctx, w, j.InstanceID)
 	}
-	if _, err := w.tx.Exec(ctx, `UPDATE instance SET state = $2, updated_at = clock_timestamp() WHERE id = $1`, j.InstanceID, to); err != nil {
-		return fmt.Errorf("finish instance: %w", err)
+	to := instanceAfter(j)
+	if err := moveInstance(ctx, w, j.InstanceID, to); err != nil {
+		return err
 	}
 	if to == InstanceActive {
 		return s.planCheck(ctx, w, j)
 	}
-	// No credentials work any more, or they must not be handed out any more.
-	_, err := w.tx.Exec(ctx, `
-		UPDATE binding SET state = 'deleted', credentials = NULL, removing = false, updated_at = clock_timestamp()
-		WHERE instance_id = $1 AND (state <> 'deleted' OR removing)`, j.InstanceID)
-	if err != nil || to != InstanceDeleted {
-		return wrap("delete bindings", err)
+	return clearInstance(ctx, w, j.InstanceID, to)
+}
+
+// restoreInstance makes an instance what it was before its deletion was asked for: only an active one has
+// an endpoint.
+func restoreInstance(ctx context.Context, w *write, instanceID string) error {
+	var to InstanceState
+	err := w.tx.QueryRow(ctx, `
+		SELECT CASE WHEN endpoint IS NULL THEN 'failed' ELSE 'active' END
+		FROM instance WHERE id = $1 AND state = 'deprovisioning'`, instanceID).Scan(&to)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil // the deletion was never confirmed
 	}
-	_, err = w.tx.Exec(ctx, `
-		UPDATE instance SET secret_parameters = NULL, provider_state = NULL, endpoint = NULL WHERE id = $1`, j.InstanceID)
-	return wrap("forget secrets", err)
+	if err != nil {
+		return fmt.Errorf("restore instance: %w", err)
+	}
+	return moveInstance(ctx, w, instanceID, to)
+}
+
+// clearInstance takes from an instance that is failed or deleted what it must not have then: no
+// credentials work any more, or they must not be handed out any more.
+func clearInstance(ctx context.Context, w *write, instanceID string, state InstanceState) error {
+	batch := &pgx.Batch{}
+	batch.Queue(`
+		UPDATE binding SET state = 'deleted', credentials = NULL, removing = false, updated_at = clock_timestamp()
+		WHERE instance_id = $1 AND (state <> 'deleted' OR removing)`, instanceID)
+	batch.Queue(`UPDATE instance SET endpoint = NULL WHERE id = $1`, instanceID)
+	if state == InstanceDeleted {
+		batch.Queue(`UPDATE instance SET secret_parameters = NULL, provider_state = NULL WHERE id = $1`, instanceID)
+	}
+	return wrap("clear instance", w.tx.SendBatch(ctx, batch).Close())
 }
 
 func instanceAfter(j *jobRow) InstanceState {

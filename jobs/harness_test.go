@@ -225,8 +225,9 @@ func (b *lockedBuffer) tail() string {
 
 func loadCatalog(t testing.TB, text string, back provider.Driver) *catalog.Catalog {
 	t.Helper()
+	factory := func(json.RawMessage) (provider.Driver, error) { return back, nil }
 	c, err := catalog.Load("test.yaml", []byte(text), func(string) (string, bool) { return "", false },
-		map[string]provider.Factory{"scripted": func(json.RawMessage) (provider.Driver, error) { return back, nil }})
+		map[string]provider.Factory{"scripted": factory, "other": factory})
 	if err != nil {
 		t.Fatal(err)
 	}

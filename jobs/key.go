@@ -93,7 +93,7 @@ func (a *Admin) CreateKey(ctx context.Context, n NewKey) (Key, string, error) {
 		if err != nil {
 			return err
 		}
-		return insertEvents(ctx, tx, []eventRow{{tenantID: k.TenantID, kind: "key.created", actor: "operator",
+		return insertEvents(ctx, tx, []eventRow{{tenantID: k.TenantID, kind: "key.created", actor: actorOperator,
 			data: map[string]any{"key_id": k.ID, "kind": k.Kind, "scopes": k.Scopes}}})
 	})
 	if violates(err, "api_key_tenant_id_fkey") {
@@ -131,7 +131,7 @@ func (a *Admin) RevokeKey(ctx context.Context, keyID string) error {
 		if err != nil {
 			return err
 		}
-		if err := insertEvents(ctx, tx, []eventRow{{tenantID: tenantID, kind: "key.revoked", actor: "operator",
+		if err := insertEvents(ctx, tx, []eventRow{{tenantID: tenantID, kind: "key.revoked", actor: actorOperator,
 			data: map[string]any{"key_id": keyID}}}); err != nil {
 			return err
 		}

@@ -20,7 +20,7 @@ var errAgain = errors.New("changed meanwhile")
 func again[T any](call func() (T, error)) (T, error) {
 	for {
 		result, err := call()
-		if !errors.Is(err, errAgain) && !violates(err, "job_one_live") {
+		if !errors.Is(err, errAgain) && !violates(err, "job_one_live") && !violates(err, "instance_live_name") {
 			return result, err
 		}
 	}
@@ -159,7 +159,7 @@ func newOperation(in *instanceRow, op Operation) *jobRow {
 	j := &jobRow{tenantID: in.tenantID, driver: in.driver, epoch: 1, phase: Queued}
 	j.Job = Job{
 		ID: newID("job"), Operation: op, Service: in.service, Plan: in.plan, InstanceID: in.id, State: Pending,
-		Progress: Progress{Step: "queued", Message: "Queued."}, Leftovers: []Leftover{}, Questions: []Question{},
+		Progress: Progress{Step: stepQueued, Message: "Queued."}, Leftovers: []Leftover{}, Questions: []Question{},
 	}
 	return j
 }
@@ -211,8 +211,8 @@ func onQuestion(fail bool) string {
 	return "ask"
 }
 
-// livePlan is the catalog's plan of an instance that something is to be done to. Error: PlanRemoved where
-// there is none any more: what an instance of such a plan has goes on, and can be deleted.
+// livePlan is the catalog's plan of an instance that is to be changed. Error: PlanRemoved where there is
+// none any more.
 func (s *Service) livePlan(in *instanceRow) (*catalog.Service, *catalog.Plan, error) {
 	if service, ok := s.Catalog().Service(in.service); ok {
 		if plan, ok := service.Plan(in.plan); ok {
@@ -221,6 +221,6 @@ func (s *Service) livePlan(in *instanceRow) (*catalog.Service, *catalog.Plan, er
 	}
 	return nil, nil, &Error{
 		Code: PlanRemoved, InstanceID: in.id,
-		Detail: "The instance's plan is no longer in the catalog; the instance can be used and deleted, and not be changed.",
+		Detail: "The instance's plan is no longer in the catalog; the instance can be used, bound and deleted, and not be changed.",
 	}
 }

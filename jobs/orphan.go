@@ -52,6 +52,9 @@ func (s *Service) recordOrphans(ctx context.Context, w *write, j *jobRow, neverR
 // hasRemoved reports whether the job has tried to remove the instance or the binding, so that its
 // leftovers are all that is left.
 func (j *jobRow) hasRemoved(neverRan bool) bool {
+	if j.Error != nil && j.Error.Code == codeForgotten {
+		return false
+	}
 	switch j.Operation {
 	case OpDeprovision, OpUnbind:
 		return j.State == Succeeded || j.State == Failed && !neverRan

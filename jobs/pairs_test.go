@@ -13,23 +13,27 @@ import (
 var pairs = map[Operation]map[Operation]string{
 	OpProvision: {
 		OpProvision: "same", OpUpdate: "operation_in_progress", OpBind: "operation_in_progress",
-		OpUnbind: "not_ready", OpDeprovision: "",
+		OpRotate: "not_ready", OpUnbind: "not_ready", OpDeprovision: "",
 	},
 	OpUpdate: {
 		OpProvision: "first", OpUpdate: "operation_in_progress", OpBind: "operation_in_progress",
-		OpUnbind: "operation_in_progress", OpDeprovision: "",
+		OpRotate: "operation_in_progress", OpUnbind: "operation_in_progress", OpDeprovision: "",
 	},
 	OpBind: {
 		OpProvision: "first", OpUpdate: "operation_in_progress", OpBind: "same",
-		OpUnbind: "operation_in_progress", OpDeprovision: "",
+		OpRotate: "operation_in_progress", OpUnbind: "operation_in_progress", OpDeprovision: "",
+	},
+	OpRotate: {
+		OpProvision: "first", OpUpdate: "operation_in_progress", OpBind: "operation_in_progress",
+		OpRotate: "same", OpUnbind: "operation_in_progress", OpDeprovision: "",
 	},
 	OpUnbind: {
 		OpProvision: "first", OpUpdate: "operation_in_progress", OpBind: "operation_in_progress",
-		OpUnbind: "same", OpDeprovision: "",
+		OpRotate: "binding_deleted", OpUnbind: "same", OpDeprovision: "",
 	},
 	OpDeprovision: {
 		OpProvision: "operation_in_progress", OpUpdate: "instance_not_active", OpBind: "operation_in_progress",
-		OpUnbind: "operation_in_progress", OpDeprovision: "same",
+		OpRotate: "operation_in_progress", OpUnbind: "operation_in_progress", OpDeprovision: "same",
 	},
 }
 
@@ -139,6 +143,8 @@ func (p *pair) ask(t *testing.T, op Operation) (Job, error) {
 		}
 	case OpBind:
 		r, err = p.Bind(t.Context(), p.caller, BindRequest{InstanceID: p.first.InstanceID, Name: "app"})
+	case OpRotate:
+		r, err = p.Rotate(t.Context(), p.caller, RotateRequest{BindingID: p.first.BindingID})
 	case OpUnbind:
 		r, err = p.Unbind(t.Context(), p.caller, p.first.BindingID, "")
 	default:

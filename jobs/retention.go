@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -74,13 +75,17 @@ type Stats struct {
 	LeaseLapsed int
 	// Leftovers counts the finished jobs that have left something behind.
 	Leftovers int
+	// Instances counts the instances that are not deleted, by state.
+	Instances map[InstanceState]int
+	// Orphans counts what may be left outside; OrphansStuck what of it only an operator can go on with.
+	Orphans, OrphansStuck int
 	// OldestQueued is how long the first job in the queue has been waiting.
 	OldestQueued time.Duration
 }
 
-// Stats counts by one query each call.
+// Stats counts anew at each call.
 func (s *Service) Stats(ctx context.Context) (Stats, error) {
-	out := Stats{Jobs: map[string]int{}}
+	out := Stats{Jobs: map[string]int{}, Instances: map[InstanceState]int{}}
 	rows, err := s.pool.Query(ctx, `
 		SELECT coalesce(phase, state), count(*), count(*) FILTER (WHERE lease_until < clock_timestamp()),
 		       coalesce(max(clock_timestamp() - updated_at) FILTER (WHERE phase = 'queued' AND waits_for IS NULL), '0')
@@ -101,5 +106,25 @@ func (s *Service) Stats(ctx context.Context) (Stats, error) {
 		return Stats{}, wrap("count jobs", err)
 	}
 	err = s.pool.QueryRow(ctx, `SELECT count(*) FROM job WHERE finished_at IS NOT NULL AND leftovers <> '[]'`).Scan(&out.Leftovers)
-	return out, wrap("count leftovers", err)
+	return out, errors.Join(wrap("count leftovers", err), s.countInstances(ctx, &out), s.countOrphans(ctx, &out))
+}
+
+func (s *Service) countInstances(ctx context.Context, out *Stats) error {
+	rows, err := s.pool.Query(ctx, `SELECT state, count(*) FROM instance WHERE state <> 'deleted' GROUP BY 1`)
+	if err != nil {
+		return wrap("count instances", err)
+	}
+	var state InstanceState
+	var count int
+	_, err = pgx.ForEachRow(rows, []any{&state, &count}, func() error {
+		out.Instances[state] = count
+		return nil
+	})
+	return wrap("count instances", err)
+}
+
+func (s *Service) countOrphans(ctx context.Context, out *Stats) error {
+	err := s.pool.QueryRow(ctx, `
+		SELECT count(*), count(*) FILTER (WHERE retry_at IS NULL) FROM orphan WHERE ended_at IS NULL`).Scan(&out.Orphans, &out.OrphansStuck)
+	return wrap("count orphans", err)
 }

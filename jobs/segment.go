@@ -89,7 +89,7 @@ func (g *segment) call(ctx context.Context) (out outcome) {
 	}()
 	if g.driver == nil {
 		return outcome{err: &provider.Error{
-			Code: provider.ErrUnavailable, Retryable: true, Message: "The service is not in this worker's catalog.",
+			Code: provider.ErrUnavailable, Retryable: true, Message: "The service is not in this worker's catalog, or not with the driver that made the instance.",
 		}}
 	}
 	g.request.Checkpoint = g.checkpoint

@@ -63,6 +63,10 @@ func New(c Config) (*Service, error) {
 	if c.Pool == nil || c.Catalog == nil || c.Sealer == nil {
 		return nil, errors.New("jobs: Pool, Catalog and Sealer are needed")
 	}
+	return newService(c)
+}
+
+func newService(c Config) (*Service, error) {
 	c.Logger = cmp.Or(c.Logger, slog.Default())
 	c.Lease = cmp.Or(c.Lease, 15*time.Second)
 	c.Sweep = cmp.Or(c.Sweep, time.Second)

@@ -64,7 +64,7 @@ func (g *segment) settleWork(ctx context.Context, w *write, j *jobRow, cause err
 // fail decides that the job fails, now that its driver does not run any more.
 func (g *segment) fail(ctx context.Context, w *write, j *jobRow, e *JobError, out outcome) error {
 	j.ending, j.Error = Failed, e
-	if j.Operation == OpDeprovision || j.Operation == OpUnbind {
+	if j.Operation.removes() {
 		j.Leftovers = leftoversOf(j, out.found, e)
 	}
 	if err := markUpdate(ctx, w, j, out.err); err != nil {

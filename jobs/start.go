@@ -129,7 +129,7 @@ func (s *Service) insertStart(ctx context.Context, w *write, c Caller, r StartRe
 	j := &jobRow{tenantID: c.TenantID, driver: p.service.DriverName, failOnAsk: r.FailOnQuestion}
 	j.Job = Job{
 		ID: newID("job"), Operation: OpProvision, Service: p.service.ID, Plan: p.plan.ID, InstanceID: newID("inst"),
-		State: Pending, Progress: Progress{Step: "queued", Message: "Queued."}, Leftovers: []Leftover{},
+		State: Pending, Progress: Progress{Step: stepQueued, Message: "Queued."}, Leftovers: []Leftover{},
 	}
 	j.phase, j.epoch = Queued, 1
 	if r.Bind {

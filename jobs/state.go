@@ -1,7 +1,9 @@
 package jobs
 
 import (
+	"context"
 	"fmt"
+	"maps"
 	"slices"
 )
 
@@ -83,6 +85,51 @@ var transitions = map[status][]status{
 func checkTransition(from, to status) error {
 	if !slices.Contains(transitions[from], to) {
 		return fmt.Errorf("job: no transition from %v to %v", from, to)
+	}
+	return nil
+}
+
+// instanceTransitions is the whole life of an instance, beside what may follow itself. A start call begins
+// it in provisioning. docs/operations.md has it as a diagram, which a test holds against this.
+var instanceTransitions = map[InstanceState][]InstanceState{
+	InstanceProvisioning: {
+		InstanceActive,
+		InstanceDeprovisioning, // its deletion waits for the end of the provision
+		InstanceFailed,
+		InstanceDeleted, // canceled with nothing left
+	},
+	InstanceActive: {
+		InstanceDeprovisioning,
+		InstanceDeleted, // forgotten by an operator
+	},
+	InstanceDeprovisioning: {
+		InstanceDeleted,
+		InstanceFailed,
+		InstanceActive, // the deletion was called off before a worker had it
+	},
+	InstanceFailed: {
+		InstanceDeprovisioning,
+		InstanceDeleted, // forgotten by an operator; or its provision was canceled last, with nothing left
+	},
+	InstanceDeleted: {},
+}
+
+// moveInstance writes an instance's state, and refuses what its life does not know: that is a fault in
+// this package.
+func moveInstance(ctx context.Context, w *write, instanceID string, to InstanceState) error {
+	from := []InstanceState{to}
+	for _, state := range slices.Sorted(maps.Keys(instanceTransitions)) {
+		if slices.Contains(instanceTransitions[state], to) {
+			from = append(from, state)
+		}
+	}
+	tag, err := w.tx.Exec(ctx, `
+		UPDATE instance SET state = $2, updated_at = clock_timestamp() WHERE id = $1 AND state = ANY ($3)`, instanceID, to, from)
+	if err != nil {
+		return fmt.Errorf("move instance: %w", err)
+	}
+	if tag.RowsAffected() == 0 {
+		return fmt.Errorf("instance %s: no transition to %s", instanceID, to)
 	}
 	return nil
 }

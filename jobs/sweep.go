@@ -107,11 +107,16 @@ func (s *Service) reissue(ctx context.Context, w *write, j *jobRow) error {
 	return s.saveJob(ctx, w, j)
 }
 
-// takeFromDead takes a job from a worker whose lease has lapsed.
+// takeFromDead takes a job from a worker whose lease has lapsed, or that an operator has taken it from.
 func (s *Service) takeFromDead(ctx context.Context, w *write, j *jobRow) error {
-	w.event(j, actorSweeper, "job.lease_lapsed", map[string]any{"worker": j.owner, "epoch": j.epoch})
+	taken := j.owner == actorOperator
+	if !taken {
+		w.event(j, actorSweeper, "job.lease_lapsed", map[string]any{"worker": j.owner, "epoch": j.epoch})
+	}
 	j.to(queued)
 	switch {
+	case taken:
+		return s.settleEnding(ctx, w, j, actorOperator)
 	case j.cancelDue():
 		j.ending = Canceled
 		return s.settleEnding(ctx, w, j, actorSweeper)

@@ -26,6 +26,9 @@ const (
 // onBinding reports whether the operation is about one binding alone.
 func (o Operation) onBinding() bool { return o == OpBind || o == OpRotate || o == OpUnbind }
 
+// removes reports whether the operation removes something.
+func (o Operation) removes() bool { return o == OpDeprovision || o == OpUnbind }
+
 // InstanceState is where an instance is in its life.
 type InstanceState string
 
@@ -240,7 +243,7 @@ type Event struct {
 	Type       string
 	JobID      string
 	InstanceID string
-	// Actor is a key's ID, "worker" or "sweeper".
+	// Actor is a key's ID, "worker", "sweeper" or "operator".
 	Actor string
 	At    time.Time
 	Data  map[string]any

@@ -2,6 +2,7 @@ package mcpfacade
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -40,15 +41,21 @@ func parseArguments(rules *inputRules, raw json.RawMessage) (arguments, error) {
 	maps.DeleteFunc(args, func(_ string, v json.RawMessage) bool { return string(v) == "null" })
 
 	var wrong argumentError
+	faults := 0
 	add := func(name, detail string) {
-		wrong.errors = append(wrong.errors, client.FieldError{Pointer: "/" + name, Detail: detail})
+		if faults++; faults <= maxFaults {
+			wrong.errors = append(wrong.errors, client.FieldError{Pointer: "/" + clip(name, maxName), Detail: detail})
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(args)) {
 		property, known := rules.Properties[name]
 		switch {
 		case !known:
-			add(name, "is not an argument of this tool; they are "+
-				strings.Join(slices.Sorted(maps.Keys(rules.Properties)), ", "))
+			detail := "is not an argument of this tool"
+			if faults == 0 {
+				detail += "; they are " + strings.Join(slices.Sorted(maps.Keys(rules.Properties)), ", ")
+			}
+			add(name, detail)
 		case !hasType(args[name], property.Type):
 			add(name, "must be of type "+property.Type)
 		case property.pattern != nil && !property.pattern.MatchString(args.text(name)):
@@ -60,11 +67,20 @@ func parseArguments(rules *inputRules, raw json.RawMessage) (arguments, error) {
 			add(name, "is required")
 		}
 	}
+	if faults > maxFaults {
+		wrong.errors = append(wrong.errors, client.FieldError{Detail: fmt.Sprintf("and %d more", faults-maxFaults)})
+	}
 	if len(wrong.errors) > 0 {
 		return nil, &wrong
 	}
 	return args, nil
 }
+
+// Bounds of what is told of wrong arguments.
+const (
+	maxFaults = 20
+	maxName   = 64 // bytes
+)
 
 // hasType tells the type of a valid JSON value by its first character.
 func hasType(value json.RawMessage, typ string) bool {

@@ -96,6 +96,7 @@ func (c *call) run(t *boundTool, params *mcp.CallToolParamsRaw) (*answer, error)
 
 // refused is the answer to an error: the protocol's own as they are, others as a result.
 func (c *call) refused(err error) (*mcp.CallToolResult, error) {
+	c.mustStepUp(err)
 	if protocol, ok := errors.AsType[*jsonrpc.Error](err); ok {
 		return nil, protocol
 	}

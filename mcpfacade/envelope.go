@@ -29,8 +29,6 @@ type message struct {
 			Version string `json:"io.modelcontextprotocol/protocolVersion"`
 		} `json:"_meta"`
 	} `json:"params"`
-	// valid is false of a body that is not JSON.
-	valid bool
 }
 
 // version is the newer one of header and body, which the SDK wants to be equal.
@@ -55,8 +53,18 @@ func envelope(next http.Handler, choose func(*http.Request) *offer) http.Handler
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		decodeName(r.Header)
 
-		msg := message{valid: json.Valid(body)}
-		_ = json.Unmarshal(body, &msg) // What is not one JSON-RPC call is the SDK's to judge.
+		var msg message
+		_ = json.Unmarshal(body, &msg) // What is not one JSON-RPC call is judged next.
+		if r.Method == http.MethodPost {
+			if err := malformed(body); err != nil {
+				writeError(w, http.StatusBadRequest, exactID(msg.ID), err)
+				return
+			}
+		}
+		if version := r.Header.Get(versionHeader); version != "" && !slices.Contains(versions, version) {
+			writeError(w, http.StatusBadRequest, msg.ID, unsupportedVersion(version))
+			return
+		}
 		switch {
 		case r.Method != http.MethodPost || msg.Method == "":
 			serveInJSONRPC(next, w, r, &msg)
@@ -91,6 +99,14 @@ var (
 	methodNotFound = &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "this server has no such method"}
 	nameMismatch   = &jsonrpc.Error{Code: mcp.CodeHeaderMismatch, Message: "the Mcp-Name header must be params.taskId"}
 )
+
+// exactID is the ID of a message that is malformed, where it can be given back as it came.
+func exactID(id json.RawMessage) json.RawMessage {
+	if len(id) == 0 || !isExactID(id) {
+		return nil
+	}
+	return id
+}
 
 // validID tells whether an ID is a string or a number, so that it can be given back.
 func validID(id json.RawMessage) bool {

@@ -11,6 +11,8 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/url"
+	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -80,12 +82,27 @@ func New(cfg Config) (http.Handler, error) {
 		return nil, err
 	}
 	choose := func(r *http.Request) *offer {
-		if cfg.ReadOnly || r.URL.Query().Get("read_only") == "true" {
+		if cfg.ReadOnly || r.URL.Query().Get(readOnlyParam) == "true" {
 			return reading
 		}
 		return all
 	}
 	return guard(cfg, envelope(streamable(choose, streamableOptions()), choose))
+}
+
+// readOnlyParam is the query parameter that asks for the tools that read, with true or false.
+const readOnlyParam = "read_only"
+
+// misspelt tells whether the query asks for reading tools in a way that is not understood: whoever wants
+// fewer tools must not get all.
+func misspelt(query url.Values) bool {
+	for name, values := range query {
+		plain := strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name))
+		if plain == "readonly" && (name != readOnlyParam || len(values) != 1 || values[0] != "true" && values[0] != "false") {
+			return true
+		}
+	}
+	return false
 }
 
 // quiet takes what the SDK logs: three lines a request, and a client's mistakes as errors. The API writes one
@@ -142,6 +159,11 @@ func newFacade(cfg Config, key string) (*facade, error) {
 	}
 	return f, nil
 }
+
+// readingInstructions are those of the tools that read.
+const readingInstructions = `provisiond provisions third-party services, such as a database. ` +
+	`These tools only read: they tell which services there are, what was provisioned, and how jobs stand. ` +
+	`Every result has a next_step that says what to do; what would change something, the user does elsewhere.`
 
 const instructions = `provisiond provisions third-party services, such as a database. ` +
 	`Work is done by jobs: start_provision returns a job at once, and get_job with wait_seconds tells how it goes on. ` +

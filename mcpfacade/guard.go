@@ -41,9 +41,11 @@ func guard(cfg Config, next http.Handler) (http.Handler, error) {
 		case r.Header.Get("Origin") != "" && origins.Check(r) != nil:
 			refuse(w, http.StatusForbidden, "origin_not_allowed",
 				"The Origin header is not one of this server's. An operator can add it to the allowed origins.")
+		case misspelt(r.URL.Query()):
+			refuse(w, http.StatusBadRequest, "invalid_request", "The query parameter read_only must be given once, as true or false.")
 		case r.Header.Get("Authorization") == "":
 			w.Header().Set("WWW-Authenticate", "Bearer")
-			writeError(w, http.StatusUnauthorized, idOf(w, r), refusal("unauthenticated",
+			writeError(w, http.StatusUnauthorized, exactID(idOf(w, r)), refusal("unauthenticated",
 				`The header "Authorization: Bearer <key>" is missing, or its key is wrong, expired or revoked.`))
 		default:
 			collapseVersion(r.Header)

@@ -3,6 +3,7 @@ package mcpfacade
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"net/http"
 
 	"github.com/provisiond/provisiond/client"
@@ -13,12 +14,6 @@ const (
 	// defaultLimit is lower than the API's: a page must fit into a model's context.
 	defaultLimit = 20
 )
-
-// limit is the size of a page.
-func (a arguments) limit() *client.Limit {
-	n := a.number("limit", defaultLimit)
-	return &n
-}
 
 // object is the body that has the named arguments as they were given, numbers to the last digit.
 func (a arguments) object(names ...string) (*bytes.Reader, error) {
@@ -42,14 +37,16 @@ func listServices(c *call) (*answer, error) {
 		list, err := json.Marshal(map[string][]json.RawMessage{"items": {body}})
 		return &answer{body: list, nextStep: otherwise}, err
 	}
-	body, list, err := decode[client.ServiceList](c.api.ListServices(c.ctx, &client.ListServicesParams{
-		Limit:  c.args.limit(),
-		Cursor: optional[string](c.args, "cursor"),
-	}, c.forward))
-	if err != nil {
-		return nil, err
-	}
-	return &answer{body: body, nextStep: afterList(list.NextCursor, otherwise)}, nil
+	return c.page(func(limit *client.Limit) (json.RawMessage, *client.NextCursor, error) {
+		body, list, err := decode[client.ServiceList](c.api.ListServices(c.ctx, &client.ListServicesParams{
+			Limit:  limit,
+			Cursor: optional[string](c.args, "cursor"),
+		}, c.forward))
+		if err != nil {
+			return nil, nil, err
+		}
+		return body, list.NextCursor, nil
+	}, otherwise)
 }
 
 func startProvision(c *call) (*answer, error) {
@@ -89,7 +86,11 @@ func (c *call) started(resp *http.Response, err error) (*answer, error) {
 		return nil, err
 	}
 	first := resp.StatusCode == http.StatusAccepted && resp.Header.Get("Idempotency-Replayed") != "true"
-	found.mayAsk = first && c.mayElicit() && (c.args.text("name") != "" || c.args.text("idempotency_key") != "")
+	asks := first && c.mayElicit() && job.State == client.JobStateAwaitingInput && len(c.caller.inputRequests(job, nil)) > 0
+	found.mayAsk = asks && (c.args.text("name") != "" || c.args.text("idempotency_key") != "")
+	if asks && !found.mayAsk {
+		found.nextStep = fmt.Sprintf("The job has questions. Call get_job with job_id %s and wait_seconds %d: it asks the user.", job.ID, longestWaitSeconds)
+	}
 	return found, nil
 }
 
@@ -98,18 +99,20 @@ func listInstances(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	body, list, err := decode[client.InstanceList](c.api.ListInstances(c.ctx, &client.ListInstancesParams{
-		Limit:   c.args.limit(),
-		Cursor:  optional[string](c.args, "cursor"),
-		State:   optional[client.InstanceState](c.args, "state"),
-		Service: optional[string](c.args, "service"),
-		Name:    optional[string](c.args, "name"),
-		Label:   labels,
-	}, c.forward))
-	if err != nil {
-		return nil, err
-	}
-	return &answer{body: body, nextStep: afterList(list.NextCursor, "Call get_instance for what to do with one instance.")}, nil
+	return c.page(func(limit *client.Limit) (json.RawMessage, *client.NextCursor, error) {
+		body, list, err := decode[client.InstanceList](c.api.ListInstances(c.ctx, &client.ListInstancesParams{
+			Limit:   limit,
+			Cursor:  optional[string](c.args, "cursor"),
+			State:   optional[client.InstanceState](c.args, "state"),
+			Service: optional[string](c.args, "service"),
+			Name:    optional[string](c.args, "name"),
+			Label:   labels,
+		}, c.forward))
+		if err != nil {
+			return nil, nil, err
+		}
+		return body, list.NextCursor, nil
+	}, "Call get_instance for what to do with one instance.")
 }
 
 func getInstance(c *call) (*answer, error) {

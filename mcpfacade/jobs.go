@@ -118,17 +118,19 @@ func listJobs(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	body, list, err := decode[client.JobList](c.api.ListJobs(c.ctx, &client.ListJobsParams{
-		Limit:      c.args.limit(),
-		Cursor:     optional[string](c.args, "cursor"),
-		State:      optional[client.JobState](c.args, "state"),
-		Operation:  optional[client.Operation](c.args, "operation"),
-		InstanceID: optional[string](c.args, "instance_id"),
-		Service:    optional[string](c.args, "service"),
-		Label:      labels,
-	}, c.forward))
-	if err != nil {
-		return nil, err
-	}
-	return &answer{body: body, nextStep: afterList(list.NextCursor, "Call get_job for what to do with one job.")}, nil
+	return c.page(func(limit *client.Limit) (json.RawMessage, *client.NextCursor, error) {
+		body, list, err := decode[client.JobList](c.api.ListJobs(c.ctx, &client.ListJobsParams{
+			Limit:      limit,
+			Cursor:     optional[string](c.args, "cursor"),
+			State:      optional[client.JobState](c.args, "state"),
+			Operation:  optional[client.Operation](c.args, "operation"),
+			InstanceID: optional[string](c.args, "instance_id"),
+			Service:    optional[string](c.args, "service"),
+			Label:      labels,
+		}, c.forward))
+		if err != nil {
+			return nil, nil, err
+		}
+		return body, list.NextCursor, nil
+	}, "Call get_job for what to do with one job.")
 }

@@ -181,7 +181,7 @@ const (
 var afterCode = map[string]string{
 	"unauthenticated":           "Tell the user that the API key is wrong, expired or revoked; an operator can make a new one.",
 	"insufficient_scope":        "This key may not do this. Tell the user; an operator can make a key with the scope that detail names.",
-	"person_required":           "Only a person may answer this. Give the user the answer_url, then call get_job with wait_seconds.",
+	"person_required":           "Only a person may answer this. Give the user the answer_url, then call get_job with wait_seconds and elicit false.",
 	"not_found":                 "Check the ID. list_services, list_jobs and list_instances show what there is.",
 	"name_taken":                "Another instance has this name. Call get_instance with instance_id to see it, or choose another name.",
 	"operation_in_progress":     "Another job works on the instance. Call get_job with job_id and wait_seconds, then call this again.",

@@ -32,7 +32,9 @@ func (f *facade) newOffer(options *mcp.ServerOptions, version string, readOnly b
 		return nil, err
 	}
 	o := &offer{methods: []string{"initialize", "ping", "server/discover", "tools/list", "tools/call"}}
-	if !readOnly {
+	if readOnly {
+		options.Instructions = readingInstructions
+	} else {
 		options.Capabilities.AddExtension(tasksExtension, nil)
 		o.methods = append(o.methods, taskMethods...)
 	}

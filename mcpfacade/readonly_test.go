@@ -9,6 +9,26 @@ import (
 	"github.com/provisiond/provisiond/mcpfacade"
 )
 
+// Who asks for reading tools in a way that is not understood must not get all.
+func TestReadOnlyMisspelt(t *testing.T) {
+	t.Parallel()
+	handler := newFacade(t, newRecorder())
+	for query, status := range map[string]int{
+		"read_only=true": http.StatusOK, "read_only=false": http.StatusOK, "other=1": http.StatusOK,
+		"read_only=1": http.StatusBadRequest, "read_only=TRUE": http.StatusBadRequest, "read_only": http.StatusBadRequest,
+		"readonly=true": http.StatusBadRequest, "Read-Only=true": http.StatusBadRequest,
+		"read_only=false&read_only=true": http.StatusBadRequest,
+	} {
+		asked := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			r.URL.RawQuery = query
+			handler.ServeHTTP(w, r)
+		})
+		if got := send(t, asked, rpc{version: modern, method: "tools/list"}); got.Code != status {
+			t.Errorf("%s: %d %s", query, got.Code, got.Body)
+		}
+	}
+}
+
 func TestReadOnly(t *testing.T) {
 	t.Parallel()
 	api := newRecorder()

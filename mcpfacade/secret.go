@@ -31,7 +31,7 @@ func (e *secretError) nextStep() string {
 	case e.answerURL == "":
 		return "Call start_provision again without it and without on_question. The job will ask for it, with a link to a page for the user."
 	default:
-		return "Do not ask the user for it. Give the user the answer_url, then call get_job with wait_seconds."
+		return "Do not ask the user for it. Give the user the answer_url, then call get_job with wait_seconds and elicit false."
 	}
 }
 

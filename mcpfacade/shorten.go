@@ -10,8 +10,7 @@ import (
 
 var errTooLarge = errors.New("the answer is too large for a tool's result")
 
-// shorten brings an answer under maxResult: it cuts long strings, and then the end of a list, both
-// marked. It changes the answer's next step where the model must know.
+// shorten brings an answer under maxResult: it cuts long strings, and marks them.
 func shorten(a *answer) (json.RawMessage, error) {
 	decoder := json.NewDecoder(bytes.NewReader(a.body))
 	decoder.UseNumber()
@@ -23,10 +22,10 @@ func shorten(a *answer) (json.RawMessage, error) {
 		object[name] = cutStrings(value)
 	}
 	body, err := json.Marshal(object)
-	if err != nil || len(body) <= maxResult {
-		return body, err
+	if err == nil && len(body) > maxResult {
+		err = errTooLarge
 	}
-	return dropItems(a, object)
+	return body, err
 }
 
 // cutStrings cuts all strings within a value that are longer than maxString.
@@ -36,11 +35,7 @@ func cutStrings(value any) any {
 		if len(v) <= maxString {
 			return v
 		}
-		end := maxString
-		for !utf8.RuneStart(v[end]) {
-			end--
-		}
-		return fmt.Sprintf("%s… [cut here; %d bytes in all]", v[:end], len(v))
+		return fmt.Sprintf("%s [cut here; %d bytes in all]", clip(v, maxString), len(v))
 	case []any:
 		for i := range v {
 			v[i] = cutStrings(v[i])
@@ -53,27 +48,13 @@ func cutStrings(value any) any {
 	return value
 }
 
-// dropItems keeps as many items of a list as fit. The cursor goes too, since it would lead past those
-// that were dropped.
-func dropItems(a *answer, object map[string]any) (json.RawMessage, error) {
-	items, ok := object["items"].([]any)
-	if !ok {
-		return nil, errTooLarge
+// clip cuts a text to so many bytes, at a character's end.
+func clip(text string, most int) string {
+	if len(text) <= most {
+		return text
 	}
-	delete(object, "next_cursor")
-	object["truncated"] = true
-	for len(items) > 0 {
-		items = items[:len(items)/2]
-		object["items"] = items
-		body, err := json.Marshal(object)
-		if err != nil {
-			return nil, err
-		}
-		if len(items) > 0 && len(body) <= maxResult {
-			a.nextStep = fmt.Sprintf("This page was too large and is truncated. Call the tool again with the same "+
-				"arguments and limit %d; that page has a cursor for the next.", len(items))
-			return body, nil
-		}
+	for !utf8.RuneStart(text[most]) {
+		most--
 	}
-	return nil, errTooLarge
+	return text[:most] + "…"
 }

@@ -25,7 +25,8 @@ func ServeStdio(ctx context.Context, cfg Config, key string, in io.Reader, out i
 	if err != nil {
 		return err
 	}
-	streams := &mcp.IOTransport{Reader: io.NopCloser(in), Writer: keptOpen{out}, MaxLineLength: maxBody}
+	lines := &lockedWriter{w: out}
+	streams := &mcp.IOTransport{Reader: io.NopCloser(newSieve(in, lines)), Writer: keptOpen{lines}, MaxLineLength: maxBody + 1}
 	err = o.server.Run(ctx, &lastAnswers{Transport: streams, most: f.maxWait + callTime})
 	if err != nil && ctx.Err() == nil && !errors.Is(err, io.EOF) {
 		return fmt.Errorf("mcpfacade: stdio: %w", err)

@@ -98,6 +98,22 @@ func TestStdioAnswersWhatItReadBeforeTheEnd(t *testing.T) {
 	}
 }
 
+// Malformed lines are answered, and the process goes on.
+func TestStdioSurvivesMalformedLines(t *testing.T) {
+	t.Parallel()
+	in := "garbage\n\n{}\r\n[]\n\"x\"\n" + `{"jsonrpc":"1.0","id":1,"method":"ping"}` + "\n" +
+		strings.Repeat("x", 2<<20) + "\n" + `{"jsonrpc":"2.0","id":"last","method":"ping"}`
+	var out bytes.Buffer
+	if err := mcpfacade.ServeStdio(t.Context(), mcpfacade.Config{API: newRecorder()}, "k", strings.NewReader(in), &out); err != nil {
+		t.Error(err)
+	}
+	for want, times := range map[string]int{`"code":-32700`: 1, `"code":-32600`: 5, `"id":1,"jsonrpc"`: 1, `"id":"last","result"`: 1} {
+		if n := strings.Count(out.String(), want); n != times {
+			t.Errorf("%d times %s in %s", n, want, out.String())
+		}
+	}
+}
+
 func TestStdioEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())

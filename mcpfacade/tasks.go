@@ -1,6 +1,7 @@
 package mcpfacade
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -181,6 +182,7 @@ func tasksRequired() error {
 
 // taskError makes a protocol error of the API's: these methods have no result that could hold it.
 func (c *call) taskError(err error) error {
+	c.mustStepUp(err)
 	var problem *client.ProblemError
 	isProblem := errors.As(err, &problem)
 	if isProblem && problem.Status == http.StatusNotFound {
@@ -195,5 +197,5 @@ func (c *call) taskError(err error) error {
 	if why.Code == "invalid_arguments" || isProblem && problem.Status < http.StatusInternalServerError && !why.Retryable {
 		code = jsonrpc.CodeInvalidParams
 	}
-	return &jsonrpc.Error{Code: code, Message: why.Code + ": " + why.Detail, Data: data}
+	return &jsonrpc.Error{Code: code, Message: why.Code + ": " + cmp.Or(why.Detail, why.NextStep), Data: data}
 }

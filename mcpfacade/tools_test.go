@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -374,19 +375,11 @@ func TestGetJobWaitsForAPage(t *testing.T) {
 func TestLargeResultsAreShortened(t *testing.T) {
 	t.Parallel()
 	api := newRecorder()
-	items := strings.TrimSuffix(strings.Repeat(instanceBody+",", 200), ",")
-	api.set("GET /v1/instances", http.StatusOK, `{"items":[`+items+`],"next_cursor":"beyond"}`)
 	long := strings.Replace(instanceBody, `"parameters":{}`, `"parameters":{"text":"`+strings.Repeat("ä", 50_000)+`"}`, 1)
 	api.set("GET /v1/instances/"+instanceID, http.StatusOK, long)
 	many := strings.Replace(instanceBody, `"parameters":{}`, `"parameters":{"list":[`+strings.TrimSuffix(strings.Repeat("1,", 50_000), ",")+`]}`, 1)
 	session := connect(t, newFacade(t, api))
 
-	list, _ := use(t, session, "list_instances", nil)
-	kept := len(list["items"].([]any))
-	if list["truncated"] != true || list["next_cursor"] != nil || kept == 0 ||
-		!strings.Contains(list["next_step"].(string), fmt.Sprintf("limit %d;", kept)) {
-		t.Errorf("%d items, truncated %v, next step %v", kept, list["truncated"], list["next_step"])
-	}
 	one, _ := use(t, session, "get_instance", map[string]any{"instance_id": instanceID})
 	text := one["parameters"].(map[string]any)["text"].(string)
 	if len(text) > 3000 || !strings.Contains(text, "100000 bytes in all") {
@@ -395,6 +388,64 @@ func TestLargeResultsAreShortened(t *testing.T) {
 	api.set("GET /v1/instances/"+instanceID, http.StatusOK, many)
 	if got, isError := use(t, session, "get_instance", map[string]any{"instance_id": instanceID}); !isError || got["code"] != "too_large" {
 		t.Errorf("isError %t: %v", isError, got["code"])
+	}
+}
+
+// Wrong arguments are told of in few words, however many there are.
+func TestManyWrongArguments(t *testing.T) {
+	t.Parallel()
+	args := map[string]any{}
+	for i := range 5_000 {
+		args[fmt.Sprintf("k%d%s", i, strings.Repeat("x", 100))] = i
+	}
+	got, isError := use(t, connect(t, newFacade(t, newRecorder())), "start_provision", args)
+	text, err := json.Marshal(got)
+	if !isError || err != nil || len(text) > 10_000 || !strings.Contains(string(text), "and 4982 more") {
+		t.Errorf("isError %t, %d bytes: %.500s", isError, len(text), text)
+	}
+}
+
+// A page that is too large is cut, and its cursor leads to what was cut off.
+func TestPagesFit(t *testing.T) {
+	t.Parallel()
+	const all = 200
+	handler := newFacade(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		limit, err := strconv.Atoi(r.URL.Query().Get("limit"))
+		first, _ := strconv.Atoi(r.URL.Query().Get("cursor"))
+		if err != nil {
+			t.Error(err)
+		}
+		next := ""
+		if first+limit < all {
+			next = fmt.Sprintf(`,"next_cursor":"%d"`, first+limit)
+		}
+		items := strings.TrimSuffix(strings.Repeat(instanceBody+",", min(limit, all-first)), ",")
+		api := newRecorder()
+		api.set("GET /v1/instances", http.StatusOK, `{"items":[`+items+`]`+next+`}`)
+		api.ServeHTTP(w, r)
+	}))
+	session := connect(t, handler)
+	for _, limit := range []int{20, 200} {
+		args, seen, pages := map[string]any{"limit": limit}, 0, 0
+		for more := true; more; pages++ {
+			list, isError := use(t, session, "list_instances", args)
+			if isError {
+				t.Fatal(list)
+			}
+			text, err := json.Marshal(list)
+			if err != nil || len(text) > 11_000 {
+				t.Errorf("a page of %d bytes, %v", len(text), err)
+			}
+			kept := len(list["items"].([]any))
+			seen += kept
+			if cut := list["truncated"] == true; cut != strings.Contains(list["next_step"].(string), "is truncated to "+strconv.Itoa(kept)) {
+				t.Errorf("truncated %t, next step %v", cut, list["next_step"])
+			}
+			args["cursor"], more = list["next_cursor"]
+		}
+		if seen != all || pages < 2 {
+			t.Errorf("limit %d: %d of %d items on %d pages", limit, seen, all, pages)
+		}
 	}
 }
 

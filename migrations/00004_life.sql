@@ -48,6 +48,9 @@ ALTER TABLE job
     ADD COLUMN change bytea,
     ADD CONSTRAINT job_change CHECK ((operation = 'update') OR change IS NULL);
 
+-- How many are before a job in the queue.
+CREATE INDEX job_in_queue ON job (driver, id) WHERE phase = 'queued' AND waits_for IS NULL AND attempts = 0;
+
 -- What may be left outside after a job that could not remove it.
 CREATE TABLE orphan (
     id          text PRIMARY KEY,

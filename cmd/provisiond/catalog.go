@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/provisiond/provisiond/jobs"
 	"github.com/provisiond/provisiond/jobs/catalog"
 	"github.com/provisiond/provisiond/provider"
 	"github.com/provisiond/provisiond/provider/postgres"
@@ -63,11 +65,24 @@ func withSecretFiles(env lookup) lookup {
 }
 
 type catalogCheckCmd struct {
-	File string `arg:"" help:"The catalog file."`
+	databaseOptions
+
+	File            string `arg:"" help:"The catalog file."`
+	AgainstDatabase bool   `help:"Also warn of what it would do to the instances and jobs in the database."`
+	Strict          bool   `help:"With --against-database: exit with 1 where there is a warning."`
+}
+
+func (c *catalogCheckCmd) check(env lookup, found *problems) {
+	switch {
+	case c.AgainstDatabase:
+		c.databaseOptions.check(env, found)
+	case c.Strict:
+		found.add("strict", "needs --against-database")
+	}
 }
 
 // run exits with an error for a bad catalog, one line for each fault, as linters do.
-func (c *catalogCheckCmd) run(_ context.Context, p *process) error {
+func (c *catalogCheckCmd) run(ctx context.Context, p *process) error {
 	data, err := os.ReadFile(c.File)
 	if err != nil {
 		return fmt.Errorf("read catalog: %w", err)
@@ -81,5 +96,38 @@ func (c *catalogCheckCmd) run(_ context.Context, p *process) error {
 		plans += len(service.Plans)
 	}
 	_, err = fmt.Fprintf(p.stdout, "%s: good: services %d, plans %d\n", c.File, len(loaded.Services), plans)
-	return err
+	if err != nil || !c.AgainstDatabase {
+		return err
+	}
+	return c.warn(ctx, p, loaded)
+}
+
+// warn prints what the catalog does to what lives, one line for each effect on a plan.
+func (c *catalogCheckCmd) warn(ctx context.Context, p *process, loaded *catalog.Catalog) error {
+	return c.withOperator(ctx, p, func(o *jobs.Operator) error {
+		warnings, err := o.CheckCatalog(ctx, loaded)
+		if err != nil {
+			return err
+		}
+		for _, w := range warnings {
+			_, err := fmt.Fprintf(p.stdout, "%s: warning: %s/%s: %s (%s)\n", c.File, w.Service, w.Plan, w.Effect, some(w.IDs))
+			if err != nil {
+				return err
+			}
+		}
+		if c.Strict && len(warnings) > 0 {
+			return fmt.Errorf("the catalog changes things for what lives: %d warnings", len(warnings))
+		}
+		return nil
+	})
+}
+
+// some counts IDs and names the first.
+func some(ids []string) string {
+	const named = 10
+	text := fmt.Sprintf("%d: %s", len(ids), strings.Join(ids[:min(named, len(ids))], " "))
+	if len(ids) > named {
+		text += " …"
+	}
+	return text
 }

@@ -23,10 +23,10 @@ func (r *replica) handler() (http.Handler, error) {
 			facade, mcpErr = mcpfacade.New(mcpfacade.Config{
 				API:          handler,
 				PublicURL:    r.publicURL(r.public),
-				AllowedHosts: r.AllowedHosts,
-				MaxWait:      r.MaxWait,
-				Version:      version(),
-				Logger:       r.log,
+				AllowedHosts: r.AllowedHosts, AllowedOrigins: r.AllowedOrigins,
+				MaxWait: r.MaxWait,
+				Version: version(),
+				Logger:  r.log,
 			})
 			return facade
 		},

@@ -11,7 +11,7 @@ import (
 // mcpCmd is for hosts that start their MCP servers as programs. Standard input and output are the
 // protocol's; the log goes to standard error, as always.
 type mcpCmd struct {
-	URL      string `name:"url" placeholder:"URL" help:"Where provisiond's API is."`
+	URL      string `name:"url" placeholder:"URL" help:"Where provisiond's API is, with or without the /mcp at its end."`
 	KeyFile  string `placeholder:"FILE" help:"File that holds the API key."`
 	ReadOnly bool   `help:"Offer only the tools that change nothing."`
 
@@ -40,6 +40,6 @@ func (c *mcpCmd) check(_ lookup, found *problems) {
 
 func (c *mcpCmd) run(ctx context.Context, p *process) error {
 	return mcpfacade.ServeStdio(ctx, mcpfacade.Config{
-		BaseURL: c.URL, ReadOnly: c.ReadOnly, Version: version(), Logger: p.log,
+		BaseURL: strings.TrimSuffix(strings.TrimRight(c.URL, "/"), "/mcp"), ReadOnly: c.ReadOnly, Version: version(), Logger: p.log,
 	}, c.key, p.stdin, p.stdout)
 }

@@ -17,11 +17,15 @@ var (
 		"Running jobs beyond their lease: their workers are dead or cut off. More than a moment above 0 means that no replica sweeps.", nil, nil)
 	leftoversDesc = prometheus.NewDesc("provisiond_jobs_with_leftovers",
 		"Finished jobs that left something behind; their leftovers list what.", nil, nil)
+	instancesDesc = prometheus.NewDesc("provisiond_instances",
+		"Instances that are not deleted, in the whole database, by state.", []string{"state"}, nil)
+	orphansDesc = prometheus.NewDesc("provisiond_orphans",
+		"What may be left outside, by whether it is tried again (retried) or needs an operator (stuck); provisiond orphans list shows it.", []string{"next"}, nil)
 	oldestDesc = prometheus.NewDesc("provisiond_jobs_oldest_queued_seconds",
 		"How long the first job in the queue has been waiting.", nil, nil)
 )
 
-// jobCollector counts jobs in the database at each scrape. Every replica tells the same, so take one.
+// jobCollector counts jobs, instances and orphans in the database at each scrape. Every replica tells the same, so take one.
 type jobCollector struct {
 	service *jobs.Service
 	log     *slog.Logger
@@ -29,7 +33,7 @@ type jobCollector struct {
 
 // Describe implements prometheus.Collector.
 func (c jobCollector) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{jobsDesc, lapsedDesc, leftoversDesc, oldestDesc} {
+	for _, d := range []*prometheus.Desc{jobsDesc, lapsedDesc, leftoversDesc, instancesDesc, orphansDesc, oldestDesc} {
 		out <- d
 	}
 }
@@ -52,5 +56,10 @@ func (c jobCollector) Collect(out chan<- prometheus.Metric) {
 	}
 	gauge(lapsedDesc, float64(stats.LeaseLapsed))
 	gauge(leftoversDesc, float64(stats.Leftovers))
+	for state, n := range stats.Instances {
+		gauge(instancesDesc, float64(n), string(state))
+	}
+	gauge(orphansDesc, float64(stats.Orphans-stats.OrphansStuck), "retried")
+	gauge(orphansDesc, float64(stats.OrphansStuck), "stuck")
 	gauge(oldestDesc, stats.OldestQueued.Seconds())
 }

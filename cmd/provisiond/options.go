@@ -2,6 +2,7 @@ package main
 
 import (
 	"net/url"
+	"strings"
 	"time"
 )
 
@@ -13,6 +14,7 @@ type replicaOptions struct {
 	Listen         string        `default:"127.0.0.1:8080" help:"Address of the API; of the health checks alone for a worker. Port 0 takes a free one."`
 	AdminListen    string        `default:"${admin_listen}" help:"Address of metrics and profiles, without authentication; empty for none."`
 	PublicURL      string        `name:"public-url" placeholder:"URL" help:"Where clients reach the API, as scheme and host; http:// and the listen address by default."`
+	AllowedOrigins []string      `placeholder:"ORIGIN" help:"More web origins, such as https://app.example.com, from which MCP clients in browsers come; the public URL's always may."`
 	AllowedHosts   []string      `placeholder:"HOST" help:"More host names by which MCP clients come, besides the public URL's and loopback; * for all."`
 	MaxWait        time.Duration `default:"25s" min:"1s" help:"The longest that a poll may wait; keep it under the load balancer's idle timeout."`
 	Lease          time.Duration `default:"15s" min:"1s" help:"How long a worker may be silent before its job passes on."`
@@ -33,6 +35,12 @@ func (o replicaOptions) check(env lookup, found *problems) {
 	}
 	if o.PublicURL != "" && !isOrigin(o.PublicURL) {
 		found.add("public-url", "must be an http or https URL without a path, such as https://provisiond.example.com")
+	}
+	for _, origin := range o.AllowedOrigins {
+		if !isOrigin(origin) || strings.HasSuffix(origin, "/") {
+			found.add("allowed-origins", "must be of origins, such as https://app.example.com")
+			break
+		}
 	}
 	o.oidcOptions.check(env, found)
 }

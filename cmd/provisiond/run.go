@@ -39,7 +39,24 @@ type cli struct {
 		List   keysListCmd   `cmd:"" help:"List a tenant's API keys."`
 		Revoke keysRevokeCmd `cmd:"" help:"Revoke an API key for ever."`
 	} `cmd:"" help:"Manage API keys."`
-	Catalog struct {
+	Jobs struct {
+		List   jobsListCmd   `cmd:"" help:"List the jobs of all tenants, newest first."`
+		Show   jobsShowCmd   `cmd:"" help:"Show a job with its events, who runs it, and what it may have left."`
+		Retry  jobsRetryCmd  `cmd:"" help:"Make a job due now that is queued or waits, with its tries counted anew."`
+		Fail   jobsFailCmd   `cmd:"" help:"End a job as failed, with the usual clean-up; a worker that runs it loses it."`
+		Forget jobsForgetCmd `cmd:"" help:"End a job at once as failed, without a clean-up; what it may have made goes to orphans list."`
+	} `cmd:"" help:"Look at the jobs of all tenants, and go on with stuck ones."`
+	Instances struct {
+		Forget instancesForgetCmd `cmd:"" help:"Mark an instance as deleted without asking its back end; what it may have there goes to orphans list."`
+	} `cmd:"" help:"Give up instances."`
+	Orphans struct {
+		List   orphansListCmd   `cmd:"" help:"List what may be left at back ends, oldest first."`
+		Retry  orphansRetryCmd  `cmd:"" help:"Try again at once to remove it, with the tries counted anew."`
+		Forget orphansForgetCmd `cmd:"" help:"Take it off the ledger for good, once it is gone or somebody else's."`
+	} `cmd:"" help:"Manage the ledger of what may be left at back ends."`
+	Reconcile reconcileCmd `cmd:"" help:"List what back ends hold under provisiond's marker of instances that are deleted or unknown."`
+	Workers   workersCmd   `cmd:"" help:"List the workers, their drivers, and the leases that they hold."`
+	Catalog   struct {
 		Check catalogCheckCmd `cmd:"" help:"Check a catalog file and report all its errors."`
 	} `cmd:"" help:"Work on catalogs."`
 	Keyset struct {

@@ -11,6 +11,34 @@
 // role of ours never lacks its comment, and a tenant cannot write comments on roles. A database is ours
 // when its owner is our owner role.
 //
+// # What becomes of it
+//
+// Update changes connection_limit, of the database and of each login role, and adds extensions, all in one
+// transaction. Sessions over a lower limit go on. Refused, with nothing changed, are another locale, which
+// PostgreSQL cannot give a database, and a list without an extension that the database has: to drop it would
+// drop what uses it, columns with their data. The limit can be raised while the database has no free
+// connection; to add an extension needs one, unless the administrator is a superuser.
+//
+// Unbind locks the login role, ends its sessions, and drops it. A user can leave the owner role (SET ROLE
+// NONE) and own things as the login role: these go to the owner role first, in whatever database they are.
+// Grants to the login role go, and so does a policy that is for it alone. It works by the role's own marker,
+// also after the loss of the database or the owner role.
+//
+// Deprovision drops the database and then the roles, with all that they own in other databases, such as large
+// objects, and all grants to them there.
+//
+// Check finds
+//
+//	missing  the database, the owner role, a binding's login role, an extension of the parameters
+//	changed  the database: another connection limit, takes no connections, CONNECT granted to PUBLIC, a
+//	         drop that was cut off
+//	changed  a login role: may not log in, another connection limit, no member of the owner role, sessions
+//	         that do not start as the owner role
+//	foreign  a role or a database of the instance's or a binding's name that is not its, which a database
+//	         with another owner is, too; a login role with the instance's marker that is no binding's
+//
+// It asks two queries, and one in the database where that should have extensions.
+//
 // # Configuration of a service
 //
 //	admin_url    PostgreSQL URL or keyword string of the administrator; a secret
@@ -38,6 +66,9 @@
 //
 // A superuser, or a role with LOGIN, CREATEDB, CREATEROLE and INHERIT. Without superuser only trusted
 // extensions can be made. The administrator becomes a member of the roles that it makes.
+//
+// An extension's script runs with a superuser's rights, and after an Update in a schema where the instance's
+// users can make things. Allow in a plan only trusted extensions, and others whose scripts are written for that.
 //
 // On a server with several tenants, revoke CONNECT from PUBLIC on the databases that are not
 // provisiond's: every login role can connect where PUBLIC can.

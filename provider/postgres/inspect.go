@@ -56,7 +56,7 @@ SELECT role.mine,
 FROM (SELECT) one
      LEFT JOIN (SELECT oid, coalesce(shobj_description(oid, 'pg_authid') = $2, false) AS mine
                 FROM pg_roles WHERE rolname = $1) role ON true
-     LEFT JOIN (SELECT * FROM pg_database WHERE datname = $1) db ON true`
+     LEFT JOIN (SELECT oid, datdba, datconnlimit, datallowconn FROM pg_database WHERE datname = $1) db ON true`
 
 // inspect finds what exists of the instance.
 func (s *session) inspect(ctx context.Context, n names) (inventory, error) {

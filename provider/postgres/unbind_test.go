@@ -77,7 +77,7 @@ func TestUnbindEndsCredentialsFirst(t *testing.T) {
 	second := *r
 	second.BindingID = newRequest(``, nil).BindingID
 	_, staying := bind(t, d, &second)
-	exec(t, leaving, `SET ROLE NONE; CREATE TABLE mine (id int)`)
+	exec(t, leaving, `SET ROLE NONE; CREATE TABLE mine (id int); GRANT ALL ON mine TO `+c["database"])
 	exec(t, staying, `BEGIN; LOCK TABLE mine`)
 
 	pool, tried := superuser(t), make(chan error)

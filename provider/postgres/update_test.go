@@ -189,6 +189,11 @@ func TestTenantsSettingsDoNotHold(t *testing.T) {
 			if _, err := d.Update(t.Context(), changeTo(r, map[string]any{"extensions": []any{"citext"}})); err != nil {
 				t.Error(err)
 			}
+			schema := query[string](t, session, `SELECT extnamespace::regnamespace::text FROM pg_extension
+				WHERE extname = 'citext'`)
+			if schema != "public" {
+				t.Errorf("the extension went to schema %s", schema)
+			}
 			if err := d.Unbind(t.Context(), r); err != nil {
 				t.Error(err)
 			}

@@ -1,0 +1,54 @@
+package jobs
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/provisiond/provisiond/jobs/catalog"
+)
+
+// Operator does by hand what goes over the heads of tenants and workers. It works beside running replicas
+// and needs neither their keyset nor their catalog. All that it changes is in the events, with who did it.
+// Safe for concurrent use.
+type Operator struct {
+	s   *Service
+	who string
+}
+
+// NewOperator works on the pool's database for a person, whose name goes into the events.
+func NewOperator(pool *pgxpool.Pool, who string, log *slog.Logger) (*Operator, error) {
+	s, err := newService(Config{Pool: pool, Catalog: &catalog.Catalog{}, Logger: log})
+	if err != nil {
+		return nil, err
+	}
+	return &Operator{s, who}, nil
+}
+
+// write is Service.write for a process that does not run the loops: it sends the notification itself.
+func (o *Operator) write(ctx context.Context, fn func(*write) error) error {
+	var changed []string
+	err := o.s.write(ctx, func(w *write) error {
+		err := fn(w)
+		changed = w.changed
+		return err
+	})
+	if err == nil && len(changed) > 0 {
+		o.s.sendNotification(ctx, changed)
+	}
+	return err
+}
+
+// audit is the data of an operator's event.
+func (o *Operator) audit(why string) map[string]any {
+	data := map[string]any{"by": o.who}
+	if why != "" {
+		data["reason"] = why
+	}
+	return data
+}
+
+// because is the operator's reason as it is shown to users and kept on the ledger.
+func because(why string) string { return clip(cmp.Or(why, "no reason given"), 500) }
