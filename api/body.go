@@ -65,6 +65,14 @@ func noBody(r *http.Request) error {
 	return nil
 }
 
+// readBody reads the JSON body that the operation takes.
+func (o *operation) readBody(r *http.Request) (any, error) {
+	if o.bodyOptional && r.ContentLength == 0 {
+		return map[string]any{}, nil
+	}
+	return readBody(r)
+}
+
 // readBody reads the JSON body of a request.
 func readBody(r *http.Request) (any, error) {
 	if !isJSON(r.Header) {

@@ -37,15 +37,17 @@ type operation struct {
 	parameters []parameter
 	// body is nil where the operation takes none.
 	body *jsonschema.Schema
+	// bodyOptional: a request without a body means one with an empty object.
+	bodyOptional bool
 	// conditional operations answer If-None-Match, so their answers may be kept and asked for again.
 	conditional bool
 }
 
 type parameter struct {
-	name, in       string
-	required       bool
-	array, integer bool
-	schema         *jsonschema.Schema
+	name, in                string
+	required                bool
+	array, integer, boolean bool
+	schema                  *jsonschema.Schema
 }
 
 // loadContract reads the contract that is built in.
@@ -145,6 +147,7 @@ func (s schemas) operation(at, pathAt string, item *openapi3.PathItem, op *opena
 		return nil, err
 	}
 	if op.RequestBody != nil {
+		o.bodyOptional = !op.RequestBody.Value.Required
 		var err error
 		if o.body, err = s.compiler.Compile(contractURL + "#" + at + "/requestBody/content/application~1json/schema"); err != nil {
 			return nil, fmt.Errorf("body: %w", err)
@@ -166,7 +169,7 @@ func (s schemas) parameters(o *operation, at string, parameters openapi3.Paramet
 		types := ref.Value.Schema.Value.Type
 		o.parameters = append(o.parameters, parameter{
 			name: ref.Value.Name, in: ref.Value.In, required: ref.Value.Required,
-			array: types.Is("array"), integer: types.Is("integer"), schema: schema,
+			array: types.Is("array"), integer: types.Is("integer"), boolean: types.Is("boolean"), schema: schema,
 		})
 		o.conditional = o.conditional || ref.Value.Name == "If-None-Match"
 	}

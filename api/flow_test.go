@@ -225,14 +225,23 @@ func TestTenantsAreApart(t *testing.T) {
 	}
 	foreign := f.newKey(t, jobs.NewKey{TenantID: other.ID, Kind: jobs.KindPerson, Scopes: jobs.AllScopes()})
 	const nobodys = "01h455vb4pex5vsknk084sn02q"
-	for _, path := range []string{"/v1/jobs/" + job.ID, "/v1/jobs/" + job.ID + "/events", "/v1/instances/" + job.InstanceID,
-		"/v1/instances/" + job.InstanceID + "/bindings", "/v1/bindings/" + *job.BindingID, "/v1/bindings/" + *job.BindingID + "/credentials"} {
+	instance, binding := "/v1/instances/"+job.InstanceID, "/v1/bindings/"+*job.BindingID
+	for _, r := range []request{
+		{method: "GET", path: "/v1/jobs/" + job.ID}, {method: "GET", path: "/v1/jobs/" + job.ID + "/events"}, {method: "GET", path: instance},
+		{method: "GET", path: instance + "/bindings"}, {method: "GET", path: binding}, {method: "GET", path: binding + "/credentials"},
+		{method: "PATCH", path: instance, body: `{"labels":{}}`}, {method: "PATCH", path: instance, body: `{"validate_only":true}`},
+		{method: "DELETE", path: instance}, {method: "DELETE", path: instance + "?validate_only=true"}, {method: "POST", path: instance + "/check"},
+		{method: "POST", path: instance + "/bindings"}, {method: "POST", path: binding + "/rotate"}, {method: "DELETE", path: binding},
+	} {
+		path := r.path
 		missing := strings.NewReplacer(job.ID, "job_"+nobodys, job.InstanceID, "inst_"+nobodys, *job.BindingID, "bind_"+nobodys).Replace(path)
 		same := map[string]string{"X-Request-Id": "same"}
-		got := f.send(t, request{method: "GET", path: path, key: foreign, header: same})
-		want := f.send(t, request{method: "GET", path: missing, key: foreign, header: same})
+		r.key, r.header = foreign, same
+		got := f.send(t, r)
+		r.path = missing
+		want := f.send(t, r)
 		if diff := cmp.Diff(want.text, got.text); diff != "" || got.StatusCode != http.StatusNotFound {
-			t.Errorf("%s: status %d, %s", path, got.StatusCode, diff)
+			t.Errorf("%s %s: status %d, %s", r.method, path, got.StatusCode, diff)
 		}
 	}
 }

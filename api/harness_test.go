@@ -51,6 +51,18 @@ services:
             size: { type: number, minimum: 1, default: 1 }
           required: [region, token]
       - { id: paid, name: Paid, description: Costs., price: { amount: "5.00", currency: USD, per: month }, confirm_cost: true }
+      - id: small
+        name: Small
+        description: Can be changed.
+        updates_to: [large, paid]
+        parameters: &changeable
+          properties:
+            size: { type: integer, minimum: 1, maximum: 9, default: 1, x-mutable: true }
+            comment: { type: string, x-mutable: true }
+            place: { type: string, default: eu }
+            owner: { type: string, x-mutable: true, x-answerable-by: person }
+      - { id: large, name: Large, description: Is larger., parameters: *changeable }
+      - { id: brief, name: Brief, description: Ends soon., expiry: { default: 1h, max: 2h }, confirm_destroy: false }
   - id: other
     name: Other
     description: For tests too.
@@ -58,28 +70,49 @@ services:
     plans: [{ id: plain, name: Plain, description: Asks nothing. }]
 `
 
-// driver makes nothing. With a gate, Provision waits for it to be closed.
+// driver makes nothing. With a gate, Provision waits for it to be closed, and Deprovision for the other.
 type driver struct {
-	provider.Driver // what is never called
-	gate            chan struct{}
+	gate, deprovisionGate chan struct{}
 }
 
 func (d driver) Provision(ctx context.Context, _ *provider.Request) (provider.Endpoint, error) {
-	if d.gate == nil {
-		return provider.Endpoint{"host": "localhost"}, nil
+	return provider.Endpoint{"host": "localhost"}, pass(ctx, d.gate)
+}
+
+// pass waits for the gate, where there is one.
+func pass(ctx context.Context, gate chan struct{}) error {
+	if gate == nil {
+		return nil
 	}
 	select {
-	case <-d.gate:
-		return provider.Endpoint{"host": "localhost"}, nil
+	case <-gate:
+		return nil
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return ctx.Err()
 	}
+}
+
+func (driver) Update(context.Context, *provider.Request) (provider.Endpoint, error) {
+	return provider.Endpoint{"host": "elsewhere"}, nil
+}
+
+func (driver) Unbind(context.Context, *provider.Request) error { return nil }
+
+func (driver) Check(_ context.Context, r *provider.Request) ([]provider.Finding, error) {
+	return []provider.Finding{{Kind: provider.Missing, Object: provider.Object{Kind: "thing", Name: r.InstanceID}, Detail: "It is gone."}}, nil
+}
+
+// Names implements provider.Namer.
+func (driver) Names(r *provider.Request) []provider.Object {
+	return []provider.Object{{Kind: "thing", Name: strings.TrimPrefix(r.InstanceID, "inst_")}}
 }
 
 func (driver) Bind(context.Context, *provider.Request) (provider.Credentials, error) {
 	return provider.Credentials{"password": password}, nil
 }
-func (driver) Deprovision(context.Context, *provider.Request) error { return nil }
+func (d driver) Deprovision(ctx context.Context, _ *provider.Request) error {
+	return pass(ctx, d.deprovisionGate)
+}
 func (driver) Find(context.Context, *provider.Request) ([]provider.Object, error) {
 	return nil, nil
 }
@@ -264,6 +297,32 @@ func (f *fixture) get(t testing.TB, path string) response {
 func (f *fixture) post(t testing.TB, path, body string) response {
 	t.Helper()
 	return f.send(t, request{method: "POST", path: path, body: body})
+}
+
+func (f *fixture) patch(t testing.TB, path, body string) response {
+	t.Helper()
+	return f.send(t, request{method: "PATCH", path: path, body: body})
+}
+
+func (f *fixture) delete(t testing.TB, path string) response {
+	t.Helper()
+	return f.send(t, request{method: "DELETE", path: path})
+}
+
+// done follows the job of an answer to its good end.
+func (f *fixture) done(t testing.TB, r response) api.Job {
+	t.Helper()
+	wantStatus(t, r, http.StatusAccepted)
+	var job api.Job
+	r.json(t, &job)
+	if r.Header.Get("Location") != "/v1/jobs/"+job.ID {
+		t.Errorf("Location %q of job %s", r.Header.Get("Location"), job.ID)
+	}
+	f.get(t, "/v1/jobs/"+job.ID+"?wait=20").json(t, &job)
+	if job.State != api.JobStateSucceeded {
+		t.Fatalf("the job is %+v", job)
+	}
+	return job
 }
 
 func wantStatus(t testing.TB, r response, status int) {

@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/provisiond/provisiond/jobs"
 )
@@ -17,20 +16,14 @@ func (s *server) CreateInstance(ctx context.Context, r CreateInstanceRequestObje
 	if err != nil {
 		return nil, err
 	}
-	body, err := s.job(&result.Job)
+	body, headers, err := s.accepted(&result)
 	if err != nil {
 		return nil, err
 	}
 	if !result.Existing {
-		return CreateInstance202JSONResponse{Body: body, Headers: CreateInstance202ResponseHeaders{
-			Location: location(&result.Job), ETag: etagOf(result.Job.Version),
-			RetryAfter: optional(retryAfter(&result.Job)), IdempotencyReplayed: optional(result.Replayed),
-		}}, nil
+		return CreateInstance202JSONResponse{Body: body, Headers: CreateInstance202ResponseHeaders(headers)}, nil
 	}
-	out := CreateInstance200JSONResponse{Headers: CreateInstance200ResponseHeaders{
-		Location: optional(location(&result.Job)), ETag: optional(etagOf(result.Job.Version)),
-		RetryAfter: optional(retryAfter(&result.Job)), IdempotencyReplayed: optional(result.Replayed),
-	}}
+	out := CreateInstance200JSONResponse{Headers: CreateInstance200ResponseHeaders(headers.maybe())}
 	return out, out.Body.FromJob(body)
 }
 
@@ -42,6 +35,8 @@ func startRequest(r CreateInstanceRequestObject) jobs.StartRequest {
 		Parameters: deref(b.Parameters), Answers: deref(b.Answers),
 		FailOnQuestion: deref(b.OnQuestion) == StartRequestOnQuestionFail,
 		Labels:         orEmpty(map[string]string(deref(b.Labels))),
+		ExpiresIn:      inSeconds(deref(b.ExpiresIn)),
+		Protected:      deref(b.DeletionProtection),
 		Bind:           b.Bind == nil || *b.Bind,
 		IdempotencyKey: deref(r.Params.IdempotencyKey),
 	}
@@ -52,16 +47,9 @@ func (s *server) preflight(ctx context.Context, r jobs.StartRequest) (CreateInst
 	if err != nil {
 		return nil, err
 	}
-	questions, err := expectedQuestions(p.Questions)
+	body, err := preflightOf(p)
 	if err != nil {
-		return nil, fmt.Errorf("preflight: %w", err)
-	}
-	body := Preflight{
-		Valid: len(p.Blockers) == 0, Blockers: make([]Blocker, len(p.Blockers)),
-		Questions: questions, Price: priceOf(p.Price),
-	}
-	for i, b := range p.Blockers {
-		body.Blockers[i] = Blocker{Code: string(b.Code), Pointer: optional(b.Pointer), Detail: b.Detail}
+		return nil, err
 	}
 	var out CreateInstance200JSONResponse
 	return out, out.Body.FromPreflight(body)
@@ -92,33 +80,78 @@ func (s *server) ListInstances(ctx context.Context, r ListInstancesRequestObject
 // GetInstance implements StrictServerInterface.
 func (s *server) GetInstance(ctx context.Context, r GetInstanceRequestObject) (GetInstanceResponseObject, error) {
 	in, err := s.service.GetInstance(ctx, callerOf(ctx), r.InstanceID)
-	return GetInstance200JSONResponse(instanceOf(&in)), err
+	if err != nil {
+		return nil, err
+	}
+	etag := in.ETag()
+	if parseIfNoneMatch(r.Params.IfNoneMatch).matches(etag) {
+		return GetInstance304Response{Headers: NotModifiedResponseHeaders{ETag: etag}}, nil
+	}
+	return GetInstance200JSONResponse{Body: instanceOf(&in), Headers: GetInstance200ResponseHeaders{ETag: etag}}, nil
 }
 
 // DeleteInstance implements StrictServerInterface.
 func (s *server) DeleteInstance(ctx context.Context, r DeleteInstanceRequestObject) (DeleteInstanceResponseObject, error) {
-	result, err := s.service.Delete(ctx, callerOf(ctx), jobs.DeleteRequest{InstanceID: r.InstanceID, IdempotencyKey: deref(r.Params.IdempotencyKey)})
+	request := jobs.DeleteRequest{
+		InstanceID: r.InstanceID, IfMatch: ifMatch(r.Params.IfMatch), IdempotencyKey: deref(r.Params.IdempotencyKey),
+	}
+	if deref(r.Params.ValidateOnly) {
+		return s.preflightDelete(ctx, request)
+	}
+	result, err := s.service.Delete(ctx, callerOf(ctx), request)
 	if err != nil {
 		return nil, err
 	}
-	body, err := s.job(&result.Job)
-	if result.Existing {
-		return DeleteInstance200JSONResponse{Body: body, Headers: DeleteInstance200ResponseHeaders{
-			Location: location(&result.Job), ETag: etagOf(result.Job.Version),
-			RetryAfter: optional(retryAfter(&result.Job)), IdempotencyReplayed: optional(result.Replayed),
-		}}, err
+	body, headers, err := s.accepted(&result)
+	if err != nil {
+		return nil, err
 	}
-	return DeleteInstance202JSONResponse{Body: body, Headers: DeleteInstance202ResponseHeaders{
-		Location: location(&result.Job), ETag: etagOf(result.Job.Version),
-		RetryAfter: optional(retryAfter(&result.Job)), IdempotencyReplayed: optional(result.Replayed),
-	}}, err
+	if !result.Existing {
+		return DeleteInstance202JSONResponse{Body: body, Headers: DeleteInstance202ResponseHeaders(headers)}, nil
+	}
+	out := DeleteInstance200JSONResponse{Headers: DeleteInstance200ResponseHeaders(headers.maybe())}
+	return out, out.Body.FromJob(body)
+}
+
+func (s *server) preflightDelete(ctx context.Context, r jobs.DeleteRequest) (DeleteInstanceResponseObject, error) {
+	p, err := s.service.PreflightDelete(ctx, callerOf(ctx), r)
+	if err != nil {
+		return nil, err
+	}
+	body, err := preflightOf(p)
+	if err != nil {
+		return nil, err
+	}
+	var out DeleteInstance200JSONResponse
+	return out, out.Body.FromPreflight(body)
+}
+
+// CheckInstance implements StrictServerInterface.
+func (s *server) CheckInstance(ctx context.Context, r CheckInstanceRequestObject) (CheckInstanceResponseObject, error) {
+	result, err := s.service.Check(ctx, callerOf(ctx), jobs.CheckRequest{
+		InstanceID: r.InstanceID, IdempotencyKey: deref(r.Params.IdempotencyKey),
+	})
+	if err != nil {
+		return nil, err
+	}
+	body, headers, err := s.accepted(&result)
+	if result.Existing {
+		return CheckInstance200JSONResponse{Body: body, Headers: CheckInstance200ResponseHeaders(headers)}, err
+	}
+	return CheckInstance202JSONResponse{Body: body, Headers: CheckInstance202ResponseHeaders(headers)}, err
 }
 
 func instanceOf(in *jobs.Instance) Instance {
 	out := Instance{
 		ID: in.ID, Name: optional(in.Name), Service: in.Service, Plan: in.Plan, State: InstanceState(in.State),
 		Parameters: orEmpty(in.Parameters), Labels: orEmpty(in.Labels), JobID: in.JobID,
+		PlanVersion: optional(in.PlanVersion), ExpiresAt: inUTC(in.ExpiresAt), DeletionProtection: in.Protected,
+		Usable: in.Usable, UpdateRepeatable: in.UpdateRepeatable,
+		CheckedAt: inUTC(in.CheckedAt), Findings: make([]Finding, len(in.Findings)),
 		CreatedAt: in.CreatedAt.UTC(), UpdatedAt: in.UpdatedAt.UTC(),
+	}
+	for i, f := range in.Findings {
+		out.Findings[i] = Finding{Kind: FindingKind(f.Kind), ObjectKind: f.ObjectKind, ObjectName: f.ObjectName, Detail: f.Detail}
 	}
 	if in.Endpoint != nil {
 		endpoint := map[string]string(in.Endpoint)

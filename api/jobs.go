@@ -74,11 +74,8 @@ func (s *server) CancelJob(ctx context.Context, r CancelJobRequestObject) (Cance
 	if err != nil {
 		return nil, err
 	}
-	body, err := s.job(&result.Job)
-	return CancelJob202JSONResponse{Body: body, Headers: CancelJob202ResponseHeaders{
-		Location: location(&result.Job), ETag: etagOf(result.Job.Version),
-		RetryAfter: optional(retryAfter(&result.Job)), IdempotencyReplayed: optional(result.Replayed),
-	}}, err
+	body, headers, err := s.accepted(&result)
+	return CancelJob202JSONResponse{Body: body, Headers: CancelJob202ResponseHeaders(headers)}, err
 }
 
 // retryAfter is when to poll next, in seconds: at least 1, or 0 when the job is finished.

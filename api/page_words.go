@@ -13,8 +13,18 @@ func operationInWords(o jobs.Operation) string {
 	switch o {
 	case jobs.OpProvision:
 		return "Set up"
+	case jobs.OpUpdate:
+		return "Change"
 	case jobs.OpDeprovision:
 		return "Remove"
+	case jobs.OpBind:
+		return "Make credentials for"
+	case jobs.OpRotate:
+		return "Renew credentials for"
+	case jobs.OpUnbind:
+		return "Remove credentials for"
+	case jobs.OpCheck:
+		return "Check"
 	default:
 		return string(o)
 	}
@@ -55,9 +65,13 @@ func failureInWords(j *jobs.Job) string {
 	if j.Error == nil {
 		return ""
 	}
-	again := "The same start would fail again."
+	what := "call"
+	if j.Operation == jobs.OpProvision {
+		what = "start"
+	}
+	again := "The same " + what + " would fail again."
 	if j.Error.Retryable {
-		again = "The same start may work later."
+		again = "The same " + what + " may work later."
 	}
 	return fmt.Sprintf("%s (%s) %s", sentence(j.Error.Message), j.Error.Code, again)
 }
@@ -128,6 +142,7 @@ var eventWords = map[string]struct{ text, field string }{
 	"job.succeeded":        {"Done.", ""},
 	"job.failed":           {"Failed with %s.", "code"},
 	"job.canceled":         {"Canceled.", ""},
+	"instance.checked":     {"Compared with what exists; differences: %v.", "findings"},
 	"question.asked":       {"Asked for %s.", "name"},
 	"question.answered":    {"Answered %s.", "name"},
 	"question.declined":    {"Declined %s.", "name"},

@@ -7,11 +7,14 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"time"
 
 	"github.com/labstack/echo/v4"
+	"github.com/oapi-codegen/nullable"
 	"github.com/oapi-codegen/runtime"
 )
 
@@ -38,16 +41,16 @@ func (e AnswerRequestAction) Valid() bool {
 
 // Defines values for AnswerableBy.
 const (
-	Any    AnswerableBy = "any"
-	Person AnswerableBy = "person"
+	AnswerableByAny    AnswerableBy = "any"
+	AnswerableByPerson AnswerableBy = "person"
 )
 
 // Valid indicates whether the value is a known member of the AnswerableBy enum.
 func (e AnswerableBy) Valid() bool {
 	switch e {
-	case Any:
+	case AnswerableByAny:
 		return true
-	case Person:
+	case AnswerableByPerson:
 		return true
 	default:
 		return false
@@ -56,9 +59,10 @@ func (e AnswerableBy) Valid() bool {
 
 // Defines values for BindingState.
 const (
-	BindingStateActive  BindingState = "active"
-	BindingStateDeleted BindingState = "deleted"
-	BindingStatePending BindingState = "pending"
+	BindingStateActive   BindingState = "active"
+	BindingStateDeleted  BindingState = "deleted"
+	BindingStateDeleting BindingState = "deleting"
+	BindingStatePending  BindingState = "pending"
 )
 
 // Valid indicates whether the value is a known member of the BindingState enum.
@@ -68,7 +72,57 @@ func (e BindingState) Valid() bool {
 		return true
 	case BindingStateDeleted:
 		return true
+	case BindingStateDeleting:
+		return true
 	case BindingStatePending:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for BlockerClearedBy.
+const (
+	BlockerClearedByCaller   BlockerClearedBy = "caller"
+	BlockerClearedByNobody   BlockerClearedBy = "nobody"
+	BlockerClearedByOperator BlockerClearedBy = "operator"
+	BlockerClearedByPerson   BlockerClearedBy = "person"
+	BlockerClearedByWaiting  BlockerClearedBy = "waiting"
+)
+
+// Valid indicates whether the value is a known member of the BlockerClearedBy enum.
+func (e BlockerClearedBy) Valid() bool {
+	switch e {
+	case BlockerClearedByCaller:
+		return true
+	case BlockerClearedByNobody:
+		return true
+	case BlockerClearedByOperator:
+		return true
+	case BlockerClearedByPerson:
+		return true
+	case BlockerClearedByWaiting:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for FindingKind.
+const (
+	Changed FindingKind = "changed"
+	Foreign FindingKind = "foreign"
+	Missing FindingKind = "missing"
+)
+
+// Valid indicates whether the value is a known member of the FindingKind enum.
+func (e FindingKind) Valid() bool {
+	switch e {
+	case Changed:
+		return true
+	case Foreign:
+		return true
+	case Missing:
 		return true
 	default:
 		return false
@@ -179,16 +233,31 @@ func (e JobState) Valid() bool {
 
 // Defines values for Operation.
 const (
+	Bind        Operation = "bind"
+	Check       Operation = "check"
 	Deprovision Operation = "deprovision"
 	Provision   Operation = "provision"
+	Rotate      Operation = "rotate"
+	Unbind      Operation = "unbind"
+	Update      Operation = "update"
 )
 
 // Valid indicates whether the value is a known member of the Operation enum.
 func (e Operation) Valid() bool {
 	switch e {
+	case Bind:
+		return true
+	case Check:
+		return true
 	case Deprovision:
 		return true
 	case Provision:
+		return true
+	case Rotate:
+		return true
+	case Unbind:
+		return true
+	case Update:
 		return true
 	default:
 		return false
@@ -276,6 +345,24 @@ func (e StartRequestOnQuestion) Valid() bool {
 	}
 }
 
+// Defines values for UpdateRequestOnQuestion.
+const (
+	UpdateRequestOnQuestionAsk  UpdateRequestOnQuestion = "ask"
+	UpdateRequestOnQuestionFail UpdateRequestOnQuestion = "fail"
+)
+
+// Valid indicates whether the value is a known member of the UpdateRequestOnQuestion enum.
+func (e UpdateRequestOnQuestion) Valid() bool {
+	switch e {
+	case UpdateRequestOnQuestionAsk:
+		return true
+	case UpdateRequestOnQuestionFail:
+		return true
+	default:
+		return false
+	}
+}
+
 // AnswerRequest defines model for AnswerRequest.
 type AnswerRequest struct {
 	// Action `accept` answers with `content`; `decline` and `cancel` both cancel the job.
@@ -291,16 +378,40 @@ type AnswerRequestAction string
 // AnswerableBy `person`: an agent's key is refused; give the person the `answer_url`.
 type AnswerableBy string
 
+// BindRequest defines model for BindRequest.
+type BindRequest struct {
+	// ExpiresIn Seconds until the credentials are removed. Without it they live as long as the instance.
+	ExpiresIn *ExpiresIn `json:"expires_in,omitempty"`
+
+	// Name Unique among the instance's live bindings.
+	Name *BindingName `json:"name,omitempty"`
+}
+
 // Binding defines model for Binding.
 type Binding struct {
 	CreatedAt time.Time `json:"created_at"`
+
+	// ExpiresAt When the credentials are removed. Absent where they live as long as the instance.
+	ExpiresAt *time.Time `json:"expires_at,omitempty"`
 
 	// ID A binding's ID.
 	ID BindingID `json:"id"`
 
 	// InstanceID An instance's ID.
-	InstanceID InstanceID   `json:"instance_id"`
-	State      BindingState `json:"state"`
+	InstanceID InstanceID `json:"instance_id"`
+
+	// JobID The last job on this binding.
+	JobID *JobID `json:"job_id,omitempty"`
+
+	// Name Unique among the instance's live bindings.
+	Name *BindingName `json:"name,omitempty"`
+
+	// PredecessorID The binding that this one was rotated from.
+	PredecessorID *BindingID `json:"predecessor_id,omitempty"`
+
+	// RenewBefore When to rotate at the latest, so that clients have time to take the new credentials.
+	RenewBefore *time.Time   `json:"renew_before,omitempty"`
+	State       BindingState `json:"state"`
 }
 
 // BindingState defines model for Binding.State.
@@ -317,14 +428,25 @@ type BindingList struct {
 	NextCursor *NextCursor `json:"next_cursor,omitempty"`
 }
 
+// BindingName Unique among the instance's live bindings.
+type BindingName = string
+
 // Blocker defines model for Blocker.
 type Blocker struct {
-	Code   string `json:"code"`
-	Detail string `json:"detail"`
+	// ClearedBy Who can clear it away. `caller` by another request; with `waiting` it goes by itself.
+	ClearedBy BlockerClearedBy `json:"cleared_by"`
+	Code      string           `json:"code"`
+	Detail    string           `json:"detail"`
+
+	// JobID The job that must end first.
+	JobID *JobID `json:"job_id,omitempty"`
 
 	// Pointer JSON Pointer (RFC 6901) into the request body.
 	Pointer *string `json:"pointer,omitempty"`
 }
+
+// BlockerClearedBy Who can clear it away. `caller` by another request; with `waiting` it goes by itself.
+type BlockerClearedBy string
 
 // Credentials defines model for Credentials.
 type Credentials struct {
@@ -377,6 +499,24 @@ type ExpectedQuestion struct {
 	Secret bool       `json:"secret"`
 }
 
+// ExpiresIn Seconds from now.
+type ExpiresIn = int
+
+// Expiry How long the plan's instances live, in seconds. Absent where they live until they are deleted.
+type Expiry struct {
+	// Default For a start without `expires_in`.
+	Default *int `json:"default,omitempty"`
+
+	// Max The most that `expires_in` may be. With it, every instance has an end.
+	Max *int `json:"max,omitempty"`
+}
+
+// ExternalName defines model for ExternalName.
+type ExternalName struct {
+	Kind string `json:"kind"`
+	Name string `json:"name"`
+}
+
 // FieldError defines model for FieldError.
 type FieldError struct {
 	// Detail The rule, never the value.
@@ -385,6 +525,19 @@ type FieldError struct {
 	// Pointer JSON Pointer into the body, or `query/name`, `header/name`, `path/name`.
 	Pointer string `json:"pointer"`
 }
+
+// Finding A difference between what is recorded and what exists.
+type Finding struct {
+	Detail string `json:"detail"`
+
+	// Kind `foreign`: it has the name, or stands within the instance, and is not the instance's.
+	Kind       FindingKind `json:"kind"`
+	ObjectKind string      `json:"object_kind"`
+	ObjectName string      `json:"object_name"`
+}
+
+// FindingKind `foreign`: it has the name, or stands within the instance, and is not the instance's.
+type FindingKind string
 
 // FlatSchema A flat JSON Schema object: `properties` of type string (with `format`, `enum`, lengths), number,
 // integer, boolean, or a single or multiple choice; and `required`.
@@ -401,10 +554,21 @@ type HealthStatus string
 
 // Instance defines model for Instance.
 type Instance struct {
-	CreatedAt time.Time `json:"created_at"`
+	// CheckedAt When the last check ended. Absent before the first.
+	CheckedAt *time.Time `json:"checked_at,omitempty"`
+	CreatedAt time.Time  `json:"created_at"`
+
+	// DeletionProtection Refuses every deletion.
+	DeletionProtection bool `json:"deletion_protection"`
 
 	// Endpoint Where the service is reached (no credentials).
 	Endpoint *map[string]string `json:"endpoint,omitempty"`
+
+	// ExpiresAt When it is deprovisioned. Absent where it lives until it is deleted.
+	ExpiresAt *time.Time `json:"expires_at,omitempty"`
+
+	// Findings What the last check has found.
+	Findings []Finding `json:"findings"`
 
 	// ID An instance's ID.
 	ID InstanceID `json:"id"`
@@ -424,12 +588,21 @@ type Instance struct {
 	// Plan A plan's identifier within its service.
 	Plan PlanID `json:"plan"`
 
+	// PlanVersion The version of the plan that it has. The catalog's may be newer; an update to the same plan takes that over.
+	PlanVersion *string `json:"plan_version,omitempty"`
+
 	// Service A service's identifier in the catalog.
 	Service ServiceID `json:"service"`
 
 	// State `failed`: its provision or its last deprovision failed; delete it (again).
-	State     InstanceState `json:"state"`
-	UpdatedAt time.Time     `json:"updated_at"`
+	State InstanceState `json:"state"`
+
+	// UpdateRepeatable False after a failed update that must not be tried again as it was.
+	UpdateRepeatable bool      `json:"update_repeatable"`
+	UpdatedAt        time.Time `json:"updated_at"`
+
+	// Usable False after an update that left it broken.
+	Usable bool `json:"usable"`
 }
 
 // InstanceID An instance's ID.
@@ -451,7 +624,7 @@ type InstanceState string
 
 // Job defines model for Job.
 type Job struct {
-	// BindingID The binding that a provision makes.
+	// BindingID The binding that the job makes or removes.
 	BindingID *BindingID `json:"binding_id,omitempty"`
 	CreatedAt time.Time  `json:"created_at"`
 
@@ -501,7 +674,7 @@ type JobError struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
 
-	// Retryable Whether the same start may work later.
+	// Retryable Whether the same call may work later.
 	Retryable bool `json:"retryable"`
 }
 
@@ -542,11 +715,15 @@ type Operation string
 type Plan struct {
 	Description string `json:"description"`
 
+	// Expiry How long the plan's instances live, in seconds. Absent where they live until they are deleted.
+	Expiry *Expiry `json:"expiry,omitempty"`
+
 	// ID A plan's identifier within its service.
 	ID   PlanID `json:"id"`
 	Name string `json:"name"`
 
-	// Parameters The JSON Schema of `parameters`. `writeOnly` ones are secret and never shown again.
+	// Parameters The JSON Schema of `parameters`. `writeOnly` ones are secret and never shown again; those with
+	// `x-mutable: true` may change later; those with `x-answerable-by: person` only a person may decide.
 	Parameters map[string]interface{} `json:"parameters"`
 
 	// Price Absent where the plan is free.
@@ -554,21 +731,28 @@ type Plan struct {
 
 	// Questions What is asked where the start call does not say it.
 	Questions []ExpectedQuestion `json:"questions"`
+
+	// UpdatesTo The plans that an instance of this one may change to.
+	UpdatesTo []PlanID `json:"updates_to"`
 }
 
 // PlanID A plan's identifier within its service.
 type PlanID = string
 
-// Preflight defines model for Preflight.
+// Preflight What a call would run into. Nothing is made, changed or deleted.
 type Preflight struct {
-	// Blockers All that a start would be refused for.
+	// Blockers All that the call would be refused for.
 	Blockers []Blocker `json:"blockers"`
-	Price    *Price    `json:"price,omitempty"`
+
+	// ExternalNames What would be made, changed or removed at the provider, where that is known beforehand.
+	// `{instance_id}` and `{binding_id}` stand for what is not known yet.
+	ExternalNames []ExternalName `json:"external_names"`
+	Price         *Price         `json:"price,omitempty"`
 
 	// Questions What would be asked.
 	Questions []ExpectedQuestion `json:"questions"`
 
-	// Valid True where a start would be accepted.
+	// Valid True where the call would be accepted.
 	Valid bool `json:"valid"`
 }
 
@@ -652,6 +836,15 @@ type QuestionState string
 // QuestionID A question's ID.
 type QuestionID = string
 
+// RotateRequest defines model for RotateRequest.
+type RotateRequest struct {
+	// ExpiresIn Seconds until the new credentials are removed. Without it they live as long as the instance.
+	ExpiresIn *ExpiresIn `json:"expires_in,omitempty"`
+
+	// Overlap Seconds for which the old credentials work on once the new ones are there.
+	Overlap *int `json:"overlap,omitempty"`
+}
+
 // Service defines model for Service.
 type Service struct {
 	Description string `json:"description"`
@@ -685,6 +878,12 @@ type StartRequest struct {
 	// Bind Make a first binding (credentials) too.
 	Bind *bool `json:"bind,omitempty"`
 
+	// DeletionProtection Refuse every deletion until this is `false` again. Not for an instance that expires.
+	DeletionProtection *bool `json:"deletion_protection,omitempty"`
+
+	// ExpiresIn Seconds until the instance is deprovisioned. Without it, the plan's default.
+	ExpiresIn *ExpiresIn `json:"expires_in,omitempty"`
+
 	// Labels Free key-value pairs to find things again by.
 	Labels *Labels `json:"labels,omitempty"`
 
@@ -710,11 +909,44 @@ type StartRequest struct {
 // StartRequestOnQuestion `fail`: a job that would ask something fails with `input_required` instead.
 type StartRequestOnQuestion string
 
+// UpdateRequest defines model for UpdateRequest.
+type UpdateRequest struct {
+	// Answers Answers in advance, by question name, as in a start.
+	Answers *map[string]interface{} `json:"answers,omitempty"`
+
+	// DeletionProtection Refuse every deletion until this is `false` again. Not for an instance that expires.
+	DeletionProtection *bool `json:"deletion_protection,omitempty"`
+
+	// ExpiresIn Seconds from now until the instance is deprovisioned; `null` takes its end away.
+	ExpiresIn nullable.Nullable[int] `json:"expires_in,omitempty"`
+
+	// Labels All labels from now on; those that are left out go.
+	Labels *Labels `json:"labels,omitempty"`
+
+	// OnQuestion `fail`: an update that would ask something is refused with `input_required` instead.
+	OnQuestion *UpdateRequestOnQuestion `json:"on_question,omitempty"`
+
+	// Parameters Only those that change; `null` takes one away.
+	Parameters *map[string]interface{} `json:"parameters,omitempty"`
+
+	// Plan Another plan, or the instance's own to take over what has changed in it.
+	Plan *PlanID `json:"plan,omitempty"`
+
+	// ValidateOnly Change nothing; say what would be asked and what is wrong.
+	ValidateOnly *bool `json:"validate_only,omitempty"`
+}
+
+// UpdateRequestOnQuestion `fail`: an update that would ask something is refused with `input_required` instead.
+type UpdateRequestOnQuestion string
+
 // Cursor defines model for Cursor.
 type Cursor = string
 
 // IdempotencyKey defines model for IdempotencyKey.
 type IdempotencyKey = string
+
+// IfMatch defines model for IfMatch.
+type IfMatch = string
 
 // IfNoneMatch defines model for IfNoneMatch.
 type IfNoneMatch = string
@@ -724,6 +956,18 @@ type Label = []string
 
 // Limit defines model for Limit.
 type Limit = int
+
+// DeleteBindingParams defines parameters for DeleteBinding.
+type DeleteBindingParams struct {
+	// IdempotencyKey 1 to 255 visible ASCII characters that name this request; kept for 24 hours.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// RotateBindingParams defines parameters for RotateBinding.
+type RotateBindingParams struct {
+	// IdempotencyKey 1 to 255 visible ASCII characters that name this request; kept for 24 hours.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
 
 // ListInstancesParams defines parameters for ListInstances.
 type ListInstancesParams struct {
@@ -753,8 +997,39 @@ type CreateInstance200JSONResponseBody struct {
 
 // DeleteInstanceParams defines parameters for DeleteInstance.
 type DeleteInstanceParams struct {
+	// ValidateOnly Delete nothing; say what would be asked and what stands in the way.
+	ValidateOnly *bool `form:"validate_only,omitempty" json:"validate_only,omitempty"`
+
+	// IfMatch The `ETag` of the instance as it was seen last; where it has changed since, nothing happens (`412`). `*` is any.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+
 	// IdempotencyKey 1 to 255 visible ASCII characters that name this request; kept for 24 hours.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// DeleteInstance200JSONResponseBody defines parameters for DeleteInstance.
+type DeleteInstance200JSONResponseBody struct {
+	union json.RawMessage
+}
+
+// GetInstanceParams defines parameters for GetInstance.
+type GetInstanceParams struct {
+	// IfNoneMatch The `ETag` of an earlier answer; the same again is `304`.
+	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
+}
+
+// UpdateInstanceParams defines parameters for UpdateInstance.
+type UpdateInstanceParams struct {
+	// IfMatch The `ETag` of the instance as it was seen last; where it has changed since, nothing happens (`412`). `*` is any.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+
+	// IdempotencyKey 1 to 255 visible ASCII characters that name this request; kept for 24 hours.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// UpdateInstance200JSONResponseBody defines parameters for UpdateInstance.
+type UpdateInstance200JSONResponseBody struct {
+	union json.RawMessage
 }
 
 // ListBindingsParams defines parameters for ListBindings.
@@ -764,6 +1039,18 @@ type ListBindingsParams struct {
 
 	// Cursor The `next_cursor` of the page before. Good only with the same filters.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
+// CreateBindingParams defines parameters for CreateBinding.
+type CreateBindingParams struct {
+	// IdempotencyKey 1 to 255 visible ASCII characters that name this request; kept for 24 hours.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// CheckInstanceParams defines parameters for CheckInstance.
+type CheckInstanceParams struct {
+	// IdempotencyKey 1 to 255 visible ASCII characters that name this request; kept for 24 hours.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // ListJobsParams defines parameters for ListJobs.
@@ -833,8 +1120,17 @@ type GetServiceParams struct {
 	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
 }
 
+// RotateBindingJSONRequestBody defines body for RotateBinding for application/json ContentType.
+type RotateBindingJSONRequestBody = RotateRequest
+
 // CreateInstanceJSONRequestBody defines body for CreateInstance for application/json ContentType.
 type CreateInstanceJSONRequestBody = StartRequest
+
+// UpdateInstanceJSONRequestBody defines body for UpdateInstance for application/json ContentType.
+type UpdateInstanceJSONRequestBody = UpdateRequest
+
+// CreateBindingJSONRequestBody defines body for CreateBinding for application/json ContentType.
+type CreateBindingJSONRequestBody = BindRequest
 
 // AnswerQuestionJSONRequestBody defines body for AnswerQuestion for application/json ContentType.
 type AnswerQuestionJSONRequestBody = AnswerRequest
@@ -901,6 +1197,130 @@ func (t *CreateInstance200JSONResponseBody) UnmarshalJSON(b []byte) error {
 	return err
 }
 
+// AsJob returns the union data inside the DeleteInstance200JSONResponseBody as a Job
+func (t DeleteInstance200JSONResponseBody) AsJob() (Job, error) {
+	var body Job
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromJob overwrites any union data inside the DeleteInstance200JSONResponseBody as the provided Job
+func (t *DeleteInstance200JSONResponseBody) FromJob(v Job) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeJob performs a merge with any union data inside the DeleteInstance200JSONResponseBody, using the provided Job
+func (t *DeleteInstance200JSONResponseBody) MergeJob(v Job) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsPreflight returns the union data inside the DeleteInstance200JSONResponseBody as a Preflight
+func (t DeleteInstance200JSONResponseBody) AsPreflight() (Preflight, error) {
+	var body Preflight
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromPreflight overwrites any union data inside the DeleteInstance200JSONResponseBody as the provided Preflight
+func (t *DeleteInstance200JSONResponseBody) FromPreflight(v Preflight) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergePreflight performs a merge with any union data inside the DeleteInstance200JSONResponseBody, using the provided Preflight
+func (t *DeleteInstance200JSONResponseBody) MergePreflight(v Preflight) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+func (t DeleteInstance200JSONResponseBody) MarshalJSON() ([]byte, error) {
+	b, err := t.union.MarshalJSON()
+	return b, err
+}
+
+func (t *DeleteInstance200JSONResponseBody) UnmarshalJSON(b []byte) error {
+	err := t.union.UnmarshalJSON(b)
+	return err
+}
+
+// AsInstance returns the union data inside the UpdateInstance200JSONResponseBody as a Instance
+func (t UpdateInstance200JSONResponseBody) AsInstance() (Instance, error) {
+	var body Instance
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromInstance overwrites any union data inside the UpdateInstance200JSONResponseBody as the provided Instance
+func (t *UpdateInstance200JSONResponseBody) FromInstance(v Instance) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeInstance performs a merge with any union data inside the UpdateInstance200JSONResponseBody, using the provided Instance
+func (t *UpdateInstance200JSONResponseBody) MergeInstance(v Instance) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsPreflight returns the union data inside the UpdateInstance200JSONResponseBody as a Preflight
+func (t UpdateInstance200JSONResponseBody) AsPreflight() (Preflight, error) {
+	var body Preflight
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromPreflight overwrites any union data inside the UpdateInstance200JSONResponseBody as the provided Preflight
+func (t *UpdateInstance200JSONResponseBody) FromPreflight(v Preflight) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergePreflight performs a merge with any union data inside the UpdateInstance200JSONResponseBody, using the provided Preflight
+func (t *UpdateInstance200JSONResponseBody) MergePreflight(v Preflight) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+func (t UpdateInstance200JSONResponseBody) MarshalJSON() ([]byte, error) {
+	b, err := t.union.MarshalJSON()
+	return b, err
+}
+
+func (t *UpdateInstance200JSONResponseBody) UnmarshalJSON(b []byte) error {
+	err := t.union.UnmarshalJSON(b)
+	return err
+}
+
 // ServerInterface represents all server handlers.
 type ServerInterface interface {
 	// GetLive Is the process alive?
@@ -909,12 +1329,18 @@ type ServerInterface interface {
 	// GetReady Can this replica take requests?
 	// (GET /health/ready)
 	GetReady(ctx echo.Context) error
+	// DeleteBinding Start to remove a binding's credentials
+	// (DELETE /v1/bindings/{binding_id})
+	DeleteBinding(ctx echo.Context, bindingID BindingID, params DeleteBindingParams) error
 	// GetBinding Get one binding, without its credentials
 	// (GET /v1/bindings/{binding_id})
 	GetBinding(ctx echo.Context, bindingID BindingID) error
 	// GetCredentials Get the credentials of a binding
 	// (GET /v1/bindings/{binding_id}/credentials)
 	GetCredentials(ctx echo.Context, bindingID BindingID) error
+	// RotateBinding Start to make new credentials in the place of a binding's
+	// (POST /v1/bindings/{binding_id}/rotate)
+	RotateBinding(ctx echo.Context, bindingID BindingID, params RotateBindingParams) error
 	// ListInstances List instances, newest first
 	// (GET /v1/instances)
 	ListInstances(ctx echo.Context, params ListInstancesParams) error
@@ -926,10 +1352,19 @@ type ServerInterface interface {
 	DeleteInstance(ctx echo.Context, instanceID InstanceID, params DeleteInstanceParams) error
 	// GetInstance Get one instance
 	// (GET /v1/instances/{instance_id})
-	GetInstance(ctx echo.Context, instanceID InstanceID) error
+	GetInstance(ctx echo.Context, instanceID InstanceID, params GetInstanceParams) error
+	// UpdateInstance Change an instance
+	// (PATCH /v1/instances/{instance_id})
+	UpdateInstance(ctx echo.Context, instanceID InstanceID, params UpdateInstanceParams) error
 	// ListBindings List the bindings of an instance, newest first
 	// (GET /v1/instances/{instance_id}/bindings)
 	ListBindings(ctx echo.Context, instanceID InstanceID, params ListBindingsParams) error
+	// CreateBinding Start to make another set of credentials
+	// (POST /v1/instances/{instance_id}/bindings)
+	CreateBinding(ctx echo.Context, instanceID InstanceID, params CreateBindingParams) error
+	// CheckInstance Start to compare an instance with what exists
+	// (POST /v1/instances/{instance_id}/check)
+	CheckInstance(ctx echo.Context, instanceID InstanceID, params CheckInstanceParams) error
 	// ListJobs List jobs, newest first
 	// (GET /v1/jobs)
 	ListJobs(ctx echo.Context, params ListJobsParams) error
@@ -976,6 +1411,42 @@ func (w *ServerInterfaceWrapper) GetReady(ctx echo.Context) error {
 	return err
 }
 
+// DeleteBinding converts echo context to params.
+func (w *ServerInterfaceWrapper) DeleteBinding(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "binding_id" -------------
+	var bindingID BindingID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "binding_id", ctx.Param("binding_id"), &bindingID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter binding_id: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params DeleteBindingParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for Idempotency-Key, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter Idempotency-Key: %s", err))
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.DeleteBinding(ctx, bindingID, params)
+	return err
+}
+
 // GetBinding converts echo context to params.
 func (w *ServerInterfaceWrapper) GetBinding(ctx echo.Context) error {
 	var err error
@@ -1005,6 +1476,42 @@ func (w *ServerInterfaceWrapper) GetCredentials(ctx echo.Context) error {
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.GetCredentials(ctx, bindingID)
+	return err
+}
+
+// RotateBinding converts echo context to params.
+func (w *ServerInterfaceWrapper) RotateBinding(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "binding_id" -------------
+	var bindingID BindingID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "binding_id", ctx.Param("binding_id"), &bindingID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter binding_id: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params RotateBindingParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for Idempotency-Key, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter Idempotency-Key: %s", err))
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.RotateBinding(ctx, bindingID, params)
 	return err
 }
 
@@ -1103,8 +1610,29 @@ func (w *ServerInterfaceWrapper) DeleteInstance(ctx echo.Context) error {
 
 	// Parameter object where we will unmarshal all parameters from the context
 	var params DeleteInstanceParams
+	// ------------- Optional query parameter "validate_only" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "validate_only", ctx.QueryParams(), &params.ValidateOnly, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter validate_only: %s", err))
+	}
 
 	headers := ctx.Request().Header
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for If-Match, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter If-Match: %s", err))
+		}
+
+		params.IfMatch = &IfMatch
+	}
 	// ------------- Optional header parameter "Idempotency-Key" -------------
 	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
 		var IdempotencyKey IdempotencyKey
@@ -1137,8 +1665,79 @@ func (w *ServerInterfaceWrapper) GetInstance(ctx echo.Context) error {
 		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter instance_id: %s", err))
 	}
 
+	// Parameter object where we will unmarshal all parameters from the context
+	var params GetInstanceParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "If-None-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-None-Match")]; found {
+		var IfNoneMatch IfNoneMatch
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for If-None-Match, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-None-Match", valueList[0], &IfNoneMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter If-None-Match: %s", err))
+		}
+
+		params.IfNoneMatch = &IfNoneMatch
+	}
+
 	// Invoke the callback with all the unmarshaled arguments
-	err = w.Handler.GetInstance(ctx, instanceID)
+	err = w.Handler.GetInstance(ctx, instanceID, params)
+	return err
+}
+
+// UpdateInstance converts echo context to params.
+func (w *ServerInterfaceWrapper) UpdateInstance(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "instance_id" -------------
+	var instanceID InstanceID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "instance_id", ctx.Param("instance_id"), &instanceID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter instance_id: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params UpdateInstanceParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for If-Match, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter If-Match: %s", err))
+		}
+
+		params.IfMatch = &IfMatch
+	}
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for Idempotency-Key, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter Idempotency-Key: %s", err))
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.UpdateInstance(ctx, instanceID, params)
 	return err
 }
 
@@ -1171,6 +1770,78 @@ func (w *ServerInterfaceWrapper) ListBindings(ctx echo.Context) error {
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.ListBindings(ctx, instanceID, params)
+	return err
+}
+
+// CreateBinding converts echo context to params.
+func (w *ServerInterfaceWrapper) CreateBinding(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "instance_id" -------------
+	var instanceID InstanceID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "instance_id", ctx.Param("instance_id"), &instanceID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter instance_id: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params CreateBindingParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for Idempotency-Key, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter Idempotency-Key: %s", err))
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.CreateBinding(ctx, instanceID, params)
+	return err
+}
+
+// CheckInstance converts echo context to params.
+func (w *ServerInterfaceWrapper) CheckInstance(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "instance_id" -------------
+	var instanceID InstanceID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "instance_id", ctx.Param("instance_id"), &instanceID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter instance_id: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params CheckInstanceParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for Idempotency-Key, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter Idempotency-Key: %s", err))
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.CheckInstance(ctx, instanceID, params)
 	return err
 }
 
@@ -1534,8 +2205,13 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.POST(options.BaseURL+"/v1/instances", wrapper.CreateInstance, options.OperationMiddlewares["createInstance"]...)
 	router.DELETE(options.BaseURL+"/v1/instances/:instance_id", wrapper.DeleteInstance, options.OperationMiddlewares["deleteInstance"]...)
 	router.GET(options.BaseURL+"/v1/instances/:instance_id", wrapper.GetInstance, options.OperationMiddlewares["getInstance"]...)
+	router.PATCH(options.BaseURL+"/v1/instances/:instance_id", wrapper.UpdateInstance, options.OperationMiddlewares["updateInstance"]...)
+	router.POST(options.BaseURL+"/v1/instances/:instance_id/check", wrapper.CheckInstance, options.OperationMiddlewares["checkInstance"]...)
 	router.GET(options.BaseURL+"/v1/instances/:instance_id/bindings", wrapper.ListBindings, options.OperationMiddlewares["listBindings"]...)
+	router.POST(options.BaseURL+"/v1/instances/:instance_id/bindings", wrapper.CreateBinding, options.OperationMiddlewares["createBinding"]...)
+	router.DELETE(options.BaseURL+"/v1/bindings/:binding_id", wrapper.DeleteBinding, options.OperationMiddlewares["deleteBinding"]...)
 	router.GET(options.BaseURL+"/v1/bindings/:binding_id", wrapper.GetBinding, options.OperationMiddlewares["getBinding"]...)
+	router.POST(options.BaseURL+"/v1/bindings/:binding_id/rotate", wrapper.RotateBinding, options.OperationMiddlewares["rotateBinding"]...)
 	router.GET(options.BaseURL+"/v1/bindings/:binding_id/credentials", wrapper.GetCredentials, options.OperationMiddlewares["getCredentials"]...)
 	router.GET(options.BaseURL+"/v1/jobs", wrapper.ListJobs, options.OperationMiddlewares["listJobs"]...)
 	router.GET(options.BaseURL+"/v1/jobs/:job_id", wrapper.GetJob, options.OperationMiddlewares["getJob"]...)
@@ -1608,6 +2284,96 @@ func (response GetReady503JSONResponse) VisitGetReadyResponse(w http.ResponseWri
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteBindingRequestObject struct {
+	BindingID BindingID `json:"binding_id"`
+	Params    DeleteBindingParams
+}
+
+type DeleteBindingResponseObject interface {
+	VisitDeleteBindingResponse(w http.ResponseWriter) error
+}
+
+type DeleteBinding200ResponseHeaders struct {
+	ETag                string
+	IdempotencyReplayed *bool
+	Location            string
+	RetryAfter          *int
+}
+
+type DeleteBinding200JSONResponse struct {
+	Body    Job
+	Headers DeleteBinding200ResponseHeaders
+}
+
+func (response DeleteBinding200JSONResponse) VisitDeleteBindingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
+	if response.Headers.IdempotencyReplayed != nil {
+		w.Header().Set("Idempotency-Replayed", fmt.Sprint(*response.Headers.IdempotencyReplayed))
+	}
+	w.Header().Set("Location", fmt.Sprint(response.Headers.Location))
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteBinding202ResponseHeaders struct {
+	ETag                string
+	IdempotencyReplayed *bool
+	Location            string
+	RetryAfter          *int
+}
+
+type DeleteBinding202JSONResponse struct {
+	Body    Job
+	Headers DeleteBinding202ResponseHeaders
+}
+
+func (response DeleteBinding202JSONResponse) VisitDeleteBindingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
+	if response.Headers.IdempotencyReplayed != nil {
+		w.Header().Set("Idempotency-Replayed", fmt.Sprint(*response.Headers.IdempotencyReplayed))
+	}
+	w.Header().Set("Location", fmt.Sprint(response.Headers.Location))
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(202)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteBindingdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response DeleteBindingdefaultApplicationProblemPlusJSONResponse) VisitDeleteBindingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -1687,6 +2453,97 @@ type GetCredentialsdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response GetCredentialsdefaultApplicationProblemPlusJSONResponse) VisitGetCredentialsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RotateBindingRequestObject struct {
+	BindingID BindingID `json:"binding_id"`
+	Params    RotateBindingParams
+	Body      *RotateBindingJSONRequestBody
+}
+
+type RotateBindingResponseObject interface {
+	VisitRotateBindingResponse(w http.ResponseWriter) error
+}
+
+type RotateBinding200ResponseHeaders struct {
+	ETag                string
+	IdempotencyReplayed *bool
+	Location            string
+	RetryAfter          *int
+}
+
+type RotateBinding200JSONResponse struct {
+	Body    Job
+	Headers RotateBinding200ResponseHeaders
+}
+
+func (response RotateBinding200JSONResponse) VisitRotateBindingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
+	if response.Headers.IdempotencyReplayed != nil {
+		w.Header().Set("Idempotency-Replayed", fmt.Sprint(*response.Headers.IdempotencyReplayed))
+	}
+	w.Header().Set("Location", fmt.Sprint(response.Headers.Location))
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RotateBinding202ResponseHeaders struct {
+	ETag                string
+	IdempotencyReplayed *bool
+	Location            string
+	RetryAfter          *int
+}
+
+type RotateBinding202JSONResponse struct {
+	Body    Job
+	Headers RotateBinding202ResponseHeaders
+}
+
+func (response RotateBinding202JSONResponse) VisitRotateBindingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
+	if response.Headers.IdempotencyReplayed != nil {
+		w.Header().Set("Idempotency-Replayed", fmt.Sprint(*response.Headers.IdempotencyReplayed))
+	}
+	w.Header().Set("Location", fmt.Sprint(response.Headers.Location))
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(202)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RotateBindingdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response RotateBindingdefaultApplicationProblemPlusJSONResponse) VisitRotateBindingResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -1841,29 +2698,33 @@ type DeleteInstanceResponseObject interface {
 }
 
 type DeleteInstance200ResponseHeaders struct {
-	ETag                string
+	ETag                *string
 	IdempotencyReplayed *bool
-	Location            string
+	Location            *string
 	RetryAfter          *int
 }
 
 type DeleteInstance200JSONResponse struct {
-	Body    Job
+	Body    DeleteInstance200JSONResponseBody
 	Headers DeleteInstance200ResponseHeaders
 }
 
 func (response DeleteInstance200JSONResponse) VisitDeleteInstanceResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+	if err := json.NewEncoder(&buf).Encode(response.Body.union); err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
+	if response.Headers.ETag != nil {
+		w.Header().Set("ETag", fmt.Sprint(*response.Headers.ETag))
+	}
 	if response.Headers.IdempotencyReplayed != nil {
 		w.Header().Set("Idempotency-Replayed", fmt.Sprint(*response.Headers.IdempotencyReplayed))
 	}
-	w.Header().Set("Location", fmt.Sprint(response.Headers.Location))
+	if response.Headers.Location != nil {
+		w.Header().Set("Location", fmt.Sprint(*response.Headers.Location))
+	}
 	if response.Headers.RetryAfter != nil {
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
@@ -1923,24 +2784,41 @@ func (response DeleteInstancedefaultApplicationProblemPlusJSONResponse) VisitDel
 
 type GetInstanceRequestObject struct {
 	InstanceID InstanceID `json:"instance_id"`
+	Params     GetInstanceParams
 }
 
 type GetInstanceResponseObject interface {
 	VisitGetInstanceResponse(w http.ResponseWriter) error
 }
 
-type GetInstance200JSONResponse Instance
+type GetInstance200ResponseHeaders struct {
+	ETag string
+}
+
+type GetInstance200JSONResponse struct {
+	Body    Instance
+	Headers GetInstance200ResponseHeaders
+}
 
 func (response GetInstance200JSONResponse) VisitGetInstanceResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
 	w.WriteHeader(200)
 	_, err := buf.WriteTo(w)
 	return err
+}
+
+type GetInstance304Response = NotModifiedResponse
+
+func (response GetInstance304Response) VisitGetInstanceResponse(w http.ResponseWriter) error {
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
+	w.WriteHeader(304)
+	return nil
 }
 
 type GetInstancedefaultApplicationProblemPlusJSONResponse struct {
@@ -1949,6 +2827,93 @@ type GetInstancedefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response GetInstancedefaultApplicationProblemPlusJSONResponse) VisitGetInstanceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateInstanceRequestObject struct {
+	InstanceID InstanceID `json:"instance_id"`
+	Params     UpdateInstanceParams
+	Body       *UpdateInstanceJSONRequestBody
+}
+
+type UpdateInstanceResponseObject interface {
+	VisitUpdateInstanceResponse(w http.ResponseWriter) error
+}
+
+type UpdateInstance200ResponseHeaders struct {
+	ETag                *string
+	IdempotencyReplayed *bool
+}
+
+type UpdateInstance200JSONResponse struct {
+	Body    UpdateInstance200JSONResponseBody
+	Headers UpdateInstance200ResponseHeaders
+}
+
+func (response UpdateInstance200JSONResponse) VisitUpdateInstanceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body.union); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.ETag != nil {
+		w.Header().Set("ETag", fmt.Sprint(*response.Headers.ETag))
+	}
+	if response.Headers.IdempotencyReplayed != nil {
+		w.Header().Set("Idempotency-Replayed", fmt.Sprint(*response.Headers.IdempotencyReplayed))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateInstance202ResponseHeaders struct {
+	ETag                string
+	IdempotencyReplayed *bool
+	Location            string
+	RetryAfter          *int
+}
+
+type UpdateInstance202JSONResponse struct {
+	Body    Job
+	Headers UpdateInstance202ResponseHeaders
+}
+
+func (response UpdateInstance202JSONResponse) VisitUpdateInstanceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
+	if response.Headers.IdempotencyReplayed != nil {
+		w.Header().Set("Idempotency-Replayed", fmt.Sprint(*response.Headers.IdempotencyReplayed))
+	}
+	w.Header().Set("Location", fmt.Sprint(response.Headers.Location))
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(202)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateInstancedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response UpdateInstancedefaultApplicationProblemPlusJSONResponse) VisitUpdateInstanceResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -1989,6 +2954,187 @@ type ListBindingsdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response ListBindingsdefaultApplicationProblemPlusJSONResponse) VisitListBindingsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateBindingRequestObject struct {
+	InstanceID InstanceID `json:"instance_id"`
+	Params     CreateBindingParams
+	Body       *CreateBindingJSONRequestBody
+}
+
+type CreateBindingResponseObject interface {
+	VisitCreateBindingResponse(w http.ResponseWriter) error
+}
+
+type CreateBinding200ResponseHeaders struct {
+	ETag                string
+	IdempotencyReplayed *bool
+	Location            string
+	RetryAfter          *int
+}
+
+type CreateBinding200JSONResponse struct {
+	Body    Job
+	Headers CreateBinding200ResponseHeaders
+}
+
+func (response CreateBinding200JSONResponse) VisitCreateBindingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
+	if response.Headers.IdempotencyReplayed != nil {
+		w.Header().Set("Idempotency-Replayed", fmt.Sprint(*response.Headers.IdempotencyReplayed))
+	}
+	w.Header().Set("Location", fmt.Sprint(response.Headers.Location))
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateBinding202ResponseHeaders struct {
+	ETag                string
+	IdempotencyReplayed *bool
+	Location            string
+	RetryAfter          *int
+}
+
+type CreateBinding202JSONResponse struct {
+	Body    Job
+	Headers CreateBinding202ResponseHeaders
+}
+
+func (response CreateBinding202JSONResponse) VisitCreateBindingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
+	if response.Headers.IdempotencyReplayed != nil {
+		w.Header().Set("Idempotency-Replayed", fmt.Sprint(*response.Headers.IdempotencyReplayed))
+	}
+	w.Header().Set("Location", fmt.Sprint(response.Headers.Location))
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(202)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateBindingdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CreateBindingdefaultApplicationProblemPlusJSONResponse) VisitCreateBindingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CheckInstanceRequestObject struct {
+	InstanceID InstanceID `json:"instance_id"`
+	Params     CheckInstanceParams
+}
+
+type CheckInstanceResponseObject interface {
+	VisitCheckInstanceResponse(w http.ResponseWriter) error
+}
+
+type CheckInstance200ResponseHeaders struct {
+	ETag                string
+	IdempotencyReplayed *bool
+	Location            string
+	RetryAfter          *int
+}
+
+type CheckInstance200JSONResponse struct {
+	Body    Job
+	Headers CheckInstance200ResponseHeaders
+}
+
+func (response CheckInstance200JSONResponse) VisitCheckInstanceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
+	if response.Headers.IdempotencyReplayed != nil {
+		w.Header().Set("Idempotency-Replayed", fmt.Sprint(*response.Headers.IdempotencyReplayed))
+	}
+	w.Header().Set("Location", fmt.Sprint(response.Headers.Location))
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CheckInstance202ResponseHeaders struct {
+	ETag                string
+	IdempotencyReplayed *bool
+	Location            string
+	RetryAfter          *int
+}
+
+type CheckInstance202JSONResponse struct {
+	Body    Job
+	Headers CheckInstance202ResponseHeaders
+}
+
+func (response CheckInstance202JSONResponse) VisitCheckInstanceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
+	if response.Headers.IdempotencyReplayed != nil {
+		w.Header().Set("Idempotency-Replayed", fmt.Sprint(*response.Headers.IdempotencyReplayed))
+	}
+	w.Header().Set("Location", fmt.Sprint(response.Headers.Location))
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(202)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CheckInstancedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CheckInstancedefaultApplicationProblemPlusJSONResponse) VisitCheckInstanceResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -2392,12 +3538,18 @@ type StrictServerInterface interface {
 	// GetReady Can this replica take requests?
 	// (GET /health/ready)
 	GetReady(ctx context.Context, request GetReadyRequestObject) (GetReadyResponseObject, error)
+	// DeleteBinding Start to remove a binding's credentials
+	// (DELETE /v1/bindings/{binding_id})
+	DeleteBinding(ctx context.Context, request DeleteBindingRequestObject) (DeleteBindingResponseObject, error)
 	// GetBinding Get one binding, without its credentials
 	// (GET /v1/bindings/{binding_id})
 	GetBinding(ctx context.Context, request GetBindingRequestObject) (GetBindingResponseObject, error)
 	// GetCredentials Get the credentials of a binding
 	// (GET /v1/bindings/{binding_id}/credentials)
 	GetCredentials(ctx context.Context, request GetCredentialsRequestObject) (GetCredentialsResponseObject, error)
+	// RotateBinding Start to make new credentials in the place of a binding's
+	// (POST /v1/bindings/{binding_id}/rotate)
+	RotateBinding(ctx context.Context, request RotateBindingRequestObject) (RotateBindingResponseObject, error)
 	// ListInstances List instances, newest first
 	// (GET /v1/instances)
 	ListInstances(ctx context.Context, request ListInstancesRequestObject) (ListInstancesResponseObject, error)
@@ -2410,9 +3562,18 @@ type StrictServerInterface interface {
 	// GetInstance Get one instance
 	// (GET /v1/instances/{instance_id})
 	GetInstance(ctx context.Context, request GetInstanceRequestObject) (GetInstanceResponseObject, error)
+	// UpdateInstance Change an instance
+	// (PATCH /v1/instances/{instance_id})
+	UpdateInstance(ctx context.Context, request UpdateInstanceRequestObject) (UpdateInstanceResponseObject, error)
 	// ListBindings List the bindings of an instance, newest first
 	// (GET /v1/instances/{instance_id}/bindings)
 	ListBindings(ctx context.Context, request ListBindingsRequestObject) (ListBindingsResponseObject, error)
+	// CreateBinding Start to make another set of credentials
+	// (POST /v1/instances/{instance_id}/bindings)
+	CreateBinding(ctx context.Context, request CreateBindingRequestObject) (CreateBindingResponseObject, error)
+	// CheckInstance Start to compare an instance with what exists
+	// (POST /v1/instances/{instance_id}/check)
+	CheckInstance(ctx context.Context, request CheckInstanceRequestObject) (CheckInstanceResponseObject, error)
 	// ListJobs List jobs, newest first
 	// (GET /v1/jobs)
 	ListJobs(ctx context.Context, request ListJobsRequestObject) (ListJobsResponseObject, error)
@@ -2494,6 +3655,32 @@ func (sh *strictHandler) GetReady(ctx echo.Context) error {
 	return nil
 }
 
+// DeleteBinding operation middleware
+func (sh *strictHandler) DeleteBinding(ctx echo.Context, bindingID BindingID, params DeleteBindingParams) error {
+	var request DeleteBindingRequestObject
+
+	request.BindingID = bindingID
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteBinding(ctx.Request().Context(), request.(DeleteBindingRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteBinding")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(DeleteBindingResponseObject); ok {
+		return validResponse.VisitDeleteBindingResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
 // GetBinding operation middleware
 func (sh *strictHandler) GetBinding(ctx echo.Context, bindingID BindingID) error {
 	var request GetBindingRequestObject
@@ -2538,6 +3725,58 @@ func (sh *strictHandler) GetCredentials(ctx echo.Context, bindingID BindingID) e
 		return err
 	} else if validResponse, ok := response.(GetCredentialsResponseObject); ok {
 		return validResponse.VisitGetCredentialsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// RotateBinding operation middleware
+func (sh *strictHandler) RotateBinding(ctx echo.Context, bindingID BindingID, params RotateBindingParams) error {
+	var request RotateBindingRequestObject
+
+	request.BindingID = bindingID
+	request.Params = params
+
+	var body RotateBindingJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		if !errors.Is(err, io.EOF) {
+			return err
+		}
+	} else {
+		request.Body = &body
+	}
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.RotateBinding(ctx.Request().Context(), request.(RotateBindingRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "RotateBinding")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(RotateBindingResponseObject); ok {
+		return validResponse.VisitRotateBindingResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}
@@ -2644,10 +3883,11 @@ func (sh *strictHandler) DeleteInstance(ctx echo.Context, instanceID InstanceID,
 }
 
 // GetInstance operation middleware
-func (sh *strictHandler) GetInstance(ctx echo.Context, instanceID InstanceID) error {
+func (sh *strictHandler) GetInstance(ctx echo.Context, instanceID InstanceID, params GetInstanceParams) error {
 	var request GetInstanceRequestObject
 
 	request.InstanceID = instanceID
+	request.Params = params
 
 	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
 		return sh.ssi.GetInstance(ctx.Request().Context(), request.(GetInstanceRequestObject))
@@ -2662,6 +3902,55 @@ func (sh *strictHandler) GetInstance(ctx echo.Context, instanceID InstanceID) er
 		return err
 	} else if validResponse, ok := response.(GetInstanceResponseObject); ok {
 		return validResponse.VisitGetInstanceResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// UpdateInstance operation middleware
+func (sh *strictHandler) UpdateInstance(ctx echo.Context, instanceID InstanceID, params UpdateInstanceParams) error {
+	var request UpdateInstanceRequestObject
+
+	request.InstanceID = instanceID
+	request.Params = params
+
+	var body UpdateInstanceJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.UpdateInstance(ctx.Request().Context(), request.(UpdateInstanceRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "UpdateInstance")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(UpdateInstanceResponseObject); ok {
+		return validResponse.VisitUpdateInstanceResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}
@@ -2688,6 +3977,84 @@ func (sh *strictHandler) ListBindings(ctx echo.Context, instanceID InstanceID, p
 		return err
 	} else if validResponse, ok := response.(ListBindingsResponseObject); ok {
 		return validResponse.VisitListBindingsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// CreateBinding operation middleware
+func (sh *strictHandler) CreateBinding(ctx echo.Context, instanceID InstanceID, params CreateBindingParams) error {
+	var request CreateBindingRequestObject
+
+	request.InstanceID = instanceID
+	request.Params = params
+
+	var body CreateBindingJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		if !errors.Is(err, io.EOF) {
+			return err
+		}
+	} else {
+		request.Body = &body
+	}
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateBinding(ctx.Request().Context(), request.(CreateBindingRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateBinding")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(CreateBindingResponseObject); ok {
+		return validResponse.VisitCreateBindingResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// CheckInstance operation middleware
+func (sh *strictHandler) CheckInstance(ctx echo.Context, instanceID InstanceID, params CheckInstanceParams) error {
+	var request CheckInstanceRequestObject
+
+	request.InstanceID = instanceID
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CheckInstance(ctx.Request().Context(), request.(CheckInstanceRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CheckInstance")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(CheckInstanceResponseObject); ok {
+		return validResponse.VisitCheckInstanceResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}

@@ -66,7 +66,16 @@ func planOf(p *catalog.Plan) (Plan, error) {
 	return Plan{
 		ID: p.ID, Name: p.Name, Description: p.Description, Price: priceOf(p.Price),
 		Parameters: parameters, Questions: questions,
+		UpdatesTo: append([]string{}, p.UpdatesTo...), Expiry: expiryOf(p.Expiry),
 	}, err
+}
+
+// expiryOf is nil where the plan's instances live until they are deleted.
+func expiryOf(e catalog.Expiry) *Expiry {
+	if e.Default == 0 && e.Max == 0 {
+		return nil
+	}
+	return &Expiry{Default: optional(seconds(e.Default)), Max: optional(seconds(e.Max))}
 }
 
 func expectedQuestions(questions []provider.Question) ([]ExpectedQuestion, error) {

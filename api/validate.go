@@ -30,7 +30,7 @@ func (s *server) validate(next echo.HandlerFunc) echo.HandlerFunc {
 				return err
 			}
 		} else {
-			value, err := readBody(r)
+			value, err := o.readBody(r)
 			if err != nil {
 				return err
 			}
@@ -119,9 +119,9 @@ func (c *contract) checkParameter(p parameter, values []string) []catalog.FieldE
 			return refuse("must be valid UTF-8 without the NUL character")
 		}
 	}
-	value, ok := p.value(values)
-	if !ok {
-		return refuse("must be a whole number")
+	value, rule := p.value(values)
+	if rule != "" {
+		return refuse(rule)
 	}
 	fields := c.faults(p.schema, value)
 	for i := range fields {
@@ -130,19 +130,27 @@ func (c *contract) checkParameter(p parameter, values []string) []catalog.FieldE
 	return fields
 }
 
-// value turns the parameter's text into what its schema is about.
-func (p parameter) value(values []string) (any, bool) {
+// value turns the parameter's text into what its schema is about, or says the rule that it breaks.
+func (p parameter) value(values []string) (value any, rule string) {
 	switch {
 	case p.array:
 		items := make([]any, len(values))
 		for i, v := range values {
 			items[i] = v
 		}
-		return items, true
+		return items, ""
 	case p.integer:
 		n, err := strconv.ParseInt(values[0], 10, 64)
-		return json.Number(strconv.FormatInt(n, 10)), err == nil
+		if err != nil {
+			return nil, "must be a whole number"
+		}
+		return json.Number(strconv.FormatInt(n, 10)), ""
+	case p.boolean:
+		if values[0] != "true" && values[0] != "false" {
+			return nil, "must be true or false"
+		}
+		return values[0] == "true", ""
 	default:
-		return values[0], true
+		return values[0], ""
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/oapi-codegen/nullable"
 	"github.com/oapi-codegen/runtime"
 )
 
@@ -40,16 +41,16 @@ func (e AnswerRequestAction) Valid() bool {
 
 // Defines values for AnswerableBy.
 const (
-	Any    AnswerableBy = "any"
-	Person AnswerableBy = "person"
+	AnswerableByAny    AnswerableBy = "any"
+	AnswerableByPerson AnswerableBy = "person"
 )
 
 // Valid indicates whether the value is a known member of the AnswerableBy enum.
 func (e AnswerableBy) Valid() bool {
 	switch e {
-	case Any:
+	case AnswerableByAny:
 		return true
-	case Person:
+	case AnswerableByPerson:
 		return true
 	default:
 		return false
@@ -58,9 +59,10 @@ func (e AnswerableBy) Valid() bool {
 
 // Defines values for BindingState.
 const (
-	BindingStateActive  BindingState = "active"
-	BindingStateDeleted BindingState = "deleted"
-	BindingStatePending BindingState = "pending"
+	BindingStateActive   BindingState = "active"
+	BindingStateDeleted  BindingState = "deleted"
+	BindingStateDeleting BindingState = "deleting"
+	BindingStatePending  BindingState = "pending"
 )
 
 // Valid indicates whether the value is a known member of the BindingState enum.
@@ -70,7 +72,57 @@ func (e BindingState) Valid() bool {
 		return true
 	case BindingStateDeleted:
 		return true
+	case BindingStateDeleting:
+		return true
 	case BindingStatePending:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for BlockerClearedBy.
+const (
+	BlockerClearedByCaller   BlockerClearedBy = "caller"
+	BlockerClearedByNobody   BlockerClearedBy = "nobody"
+	BlockerClearedByOperator BlockerClearedBy = "operator"
+	BlockerClearedByPerson   BlockerClearedBy = "person"
+	BlockerClearedByWaiting  BlockerClearedBy = "waiting"
+)
+
+// Valid indicates whether the value is a known member of the BlockerClearedBy enum.
+func (e BlockerClearedBy) Valid() bool {
+	switch e {
+	case BlockerClearedByCaller:
+		return true
+	case BlockerClearedByNobody:
+		return true
+	case BlockerClearedByOperator:
+		return true
+	case BlockerClearedByPerson:
+		return true
+	case BlockerClearedByWaiting:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for FindingKind.
+const (
+	Changed FindingKind = "changed"
+	Foreign FindingKind = "foreign"
+	Missing FindingKind = "missing"
+)
+
+// Valid indicates whether the value is a known member of the FindingKind enum.
+func (e FindingKind) Valid() bool {
+	switch e {
+	case Changed:
+		return true
+	case Foreign:
+		return true
+	case Missing:
 		return true
 	default:
 		return false
@@ -181,16 +233,31 @@ func (e JobState) Valid() bool {
 
 // Defines values for Operation.
 const (
+	Bind        Operation = "bind"
+	Check       Operation = "check"
 	Deprovision Operation = "deprovision"
 	Provision   Operation = "provision"
+	Rotate      Operation = "rotate"
+	Unbind      Operation = "unbind"
+	Update      Operation = "update"
 )
 
 // Valid indicates whether the value is a known member of the Operation enum.
 func (e Operation) Valid() bool {
 	switch e {
+	case Bind:
+		return true
+	case Check:
+		return true
 	case Deprovision:
 		return true
 	case Provision:
+		return true
+	case Rotate:
+		return true
+	case Unbind:
+		return true
+	case Update:
 		return true
 	default:
 		return false
@@ -278,6 +345,24 @@ func (e StartRequestOnQuestion) Valid() bool {
 	}
 }
 
+// Defines values for UpdateRequestOnQuestion.
+const (
+	UpdateRequestOnQuestionAsk  UpdateRequestOnQuestion = "ask"
+	UpdateRequestOnQuestionFail UpdateRequestOnQuestion = "fail"
+)
+
+// Valid indicates whether the value is a known member of the UpdateRequestOnQuestion enum.
+func (e UpdateRequestOnQuestion) Valid() bool {
+	switch e {
+	case UpdateRequestOnQuestionAsk:
+		return true
+	case UpdateRequestOnQuestionFail:
+		return true
+	default:
+		return false
+	}
+}
+
 // AnswerRequest defines model for AnswerRequest.
 type AnswerRequest struct {
 	// Action `accept` answers with `content`; `decline` and `cancel` both cancel the job.
@@ -293,16 +378,40 @@ type AnswerRequestAction string
 // AnswerableBy `person`: an agent's key is refused; give the person the `answer_url`.
 type AnswerableBy string
 
+// BindRequest defines model for BindRequest.
+type BindRequest struct {
+	// ExpiresIn Seconds until the credentials are removed. Without it they live as long as the instance.
+	ExpiresIn *ExpiresIn `json:"expires_in,omitempty"`
+
+	// Name Unique among the instance's live bindings.
+	Name *BindingName `json:"name,omitempty"`
+}
+
 // Binding defines model for Binding.
 type Binding struct {
 	CreatedAt time.Time `json:"created_at"`
+
+	// ExpiresAt When the credentials are removed. Absent where they live as long as the instance.
+	ExpiresAt *time.Time `json:"expires_at,omitempty"`
 
 	// ID A binding's ID.
 	ID BindingID `json:"id"`
 
 	// InstanceID An instance's ID.
-	InstanceID InstanceID   `json:"instance_id"`
-	State      BindingState `json:"state"`
+	InstanceID InstanceID `json:"instance_id"`
+
+	// JobID The last job on this binding.
+	JobID *JobID `json:"job_id,omitempty"`
+
+	// Name Unique among the instance's live bindings.
+	Name *BindingName `json:"name,omitempty"`
+
+	// PredecessorID The binding that this one was rotated from.
+	PredecessorID *BindingID `json:"predecessor_id,omitempty"`
+
+	// RenewBefore When to rotate at the latest, so that clients have time to take the new credentials.
+	RenewBefore *time.Time   `json:"renew_before,omitempty"`
+	State       BindingState `json:"state"`
 }
 
 // BindingState defines model for Binding.State.
@@ -319,14 +428,25 @@ type BindingList struct {
 	NextCursor *NextCursor `json:"next_cursor,omitempty"`
 }
 
+// BindingName Unique among the instance's live bindings.
+type BindingName = string
+
 // Blocker defines model for Blocker.
 type Blocker struct {
-	Code   string `json:"code"`
-	Detail string `json:"detail"`
+	// ClearedBy Who can clear it away. `caller` by another request; with `waiting` it goes by itself.
+	ClearedBy BlockerClearedBy `json:"cleared_by"`
+	Code      string           `json:"code"`
+	Detail    string           `json:"detail"`
+
+	// JobID The job that must end first.
+	JobID *JobID `json:"job_id,omitempty"`
 
 	// Pointer JSON Pointer (RFC 6901) into the request body.
 	Pointer *string `json:"pointer,omitempty"`
 }
+
+// BlockerClearedBy Who can clear it away. `caller` by another request; with `waiting` it goes by itself.
+type BlockerClearedBy string
 
 // Credentials defines model for Credentials.
 type Credentials struct {
@@ -379,6 +499,24 @@ type ExpectedQuestion struct {
 	Secret bool       `json:"secret"`
 }
 
+// ExpiresIn Seconds from now.
+type ExpiresIn = int
+
+// Expiry How long the plan's instances live, in seconds. Absent where they live until they are deleted.
+type Expiry struct {
+	// Default For a start without `expires_in`.
+	Default *int `json:"default,omitempty"`
+
+	// Max The most that `expires_in` may be. With it, every instance has an end.
+	Max *int `json:"max,omitempty"`
+}
+
+// ExternalName defines model for ExternalName.
+type ExternalName struct {
+	Kind string `json:"kind"`
+	Name string `json:"name"`
+}
+
 // FieldError defines model for FieldError.
 type FieldError struct {
 	// Detail The rule, never the value.
@@ -387,6 +525,19 @@ type FieldError struct {
 	// Pointer JSON Pointer into the body, or `query/name`, `header/name`, `path/name`.
 	Pointer string `json:"pointer"`
 }
+
+// Finding A difference between what is recorded and what exists.
+type Finding struct {
+	Detail string `json:"detail"`
+
+	// Kind `foreign`: it has the name, or stands within the instance, and is not the instance's.
+	Kind       FindingKind `json:"kind"`
+	ObjectKind string      `json:"object_kind"`
+	ObjectName string      `json:"object_name"`
+}
+
+// FindingKind `foreign`: it has the name, or stands within the instance, and is not the instance's.
+type FindingKind string
 
 // FlatSchema A flat JSON Schema object: `properties` of type string (with `format`, `enum`, lengths), number,
 // integer, boolean, or a single or multiple choice; and `required`.
@@ -403,10 +554,21 @@ type HealthStatus string
 
 // Instance defines model for Instance.
 type Instance struct {
-	CreatedAt time.Time `json:"created_at"`
+	// CheckedAt When the last check ended. Absent before the first.
+	CheckedAt *time.Time `json:"checked_at,omitempty"`
+	CreatedAt time.Time  `json:"created_at"`
+
+	// DeletionProtection Refuses every deletion.
+	DeletionProtection bool `json:"deletion_protection"`
 
 	// Endpoint Where the service is reached (no credentials).
 	Endpoint *map[string]string `json:"endpoint,omitempty"`
+
+	// ExpiresAt When it is deprovisioned. Absent where it lives until it is deleted.
+	ExpiresAt *time.Time `json:"expires_at,omitempty"`
+
+	// Findings What the last check has found.
+	Findings []Finding `json:"findings"`
 
 	// ID An instance's ID.
 	ID InstanceID `json:"id"`
@@ -426,12 +588,21 @@ type Instance struct {
 	// Plan A plan's identifier within its service.
 	Plan PlanID `json:"plan"`
 
+	// PlanVersion The version of the plan that it has. The catalog's may be newer; an update to the same plan takes that over.
+	PlanVersion *string `json:"plan_version,omitempty"`
+
 	// Service A service's identifier in the catalog.
 	Service ServiceID `json:"service"`
 
 	// State `failed`: its provision or its last deprovision failed; delete it (again).
-	State     InstanceState `json:"state"`
-	UpdatedAt time.Time     `json:"updated_at"`
+	State InstanceState `json:"state"`
+
+	// UpdateRepeatable False after a failed update that must not be tried again as it was.
+	UpdateRepeatable bool      `json:"update_repeatable"`
+	UpdatedAt        time.Time `json:"updated_at"`
+
+	// Usable False after an update that left it broken.
+	Usable bool `json:"usable"`
 }
 
 // InstanceID An instance's ID.
@@ -453,7 +624,7 @@ type InstanceState string
 
 // Job defines model for Job.
 type Job struct {
-	// BindingID The binding that a provision makes.
+	// BindingID The binding that the job makes or removes.
 	BindingID *BindingID `json:"binding_id,omitempty"`
 	CreatedAt time.Time  `json:"created_at"`
 
@@ -503,7 +674,7 @@ type JobError struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
 
-	// Retryable Whether the same start may work later.
+	// Retryable Whether the same call may work later.
 	Retryable bool `json:"retryable"`
 }
 
@@ -544,11 +715,15 @@ type Operation string
 type Plan struct {
 	Description string `json:"description"`
 
+	// Expiry How long the plan's instances live, in seconds. Absent where they live until they are deleted.
+	Expiry *Expiry `json:"expiry,omitempty"`
+
 	// ID A plan's identifier within its service.
 	ID   PlanID `json:"id"`
 	Name string `json:"name"`
 
-	// Parameters The JSON Schema of `parameters`. `writeOnly` ones are secret and never shown again.
+	// Parameters The JSON Schema of `parameters`. `writeOnly` ones are secret and never shown again; those with
+	// `x-mutable: true` may change later; those with `x-answerable-by: person` only a person may decide.
 	Parameters map[string]interface{} `json:"parameters"`
 
 	// Price Absent where the plan is free.
@@ -556,21 +731,28 @@ type Plan struct {
 
 	// Questions What is asked where the start call does not say it.
 	Questions []ExpectedQuestion `json:"questions"`
+
+	// UpdatesTo The plans that an instance of this one may change to.
+	UpdatesTo []PlanID `json:"updates_to"`
 }
 
 // PlanID A plan's identifier within its service.
 type PlanID = string
 
-// Preflight defines model for Preflight.
+// Preflight What a call would run into. Nothing is made, changed or deleted.
 type Preflight struct {
-	// Blockers All that a start would be refused for.
+	// Blockers All that the call would be refused for.
 	Blockers []Blocker `json:"blockers"`
-	Price    *Price    `json:"price,omitempty"`
+
+	// ExternalNames What would be made, changed or removed at the provider, where that is known beforehand.
+	// `{instance_id}` and `{binding_id}` stand for what is not known yet.
+	ExternalNames []ExternalName `json:"external_names"`
+	Price         *Price         `json:"price,omitempty"`
 
 	// Questions What would be asked.
 	Questions []ExpectedQuestion `json:"questions"`
 
-	// Valid True where a start would be accepted.
+	// Valid True where the call would be accepted.
 	Valid bool `json:"valid"`
 }
 
@@ -654,6 +836,15 @@ type QuestionState string
 // QuestionID A question's ID.
 type QuestionID = string
 
+// RotateRequest defines model for RotateRequest.
+type RotateRequest struct {
+	// ExpiresIn Seconds until the new credentials are removed. Without it they live as long as the instance.
+	ExpiresIn *ExpiresIn `json:"expires_in,omitempty"`
+
+	// Overlap Seconds for which the old credentials work on once the new ones are there.
+	Overlap *int `json:"overlap,omitempty"`
+}
+
 // Service defines model for Service.
 type Service struct {
 	Description string `json:"description"`
@@ -687,6 +878,12 @@ type StartRequest struct {
 	// Bind Make a first binding (credentials) too.
 	Bind *bool `json:"bind,omitempty"`
 
+	// DeletionProtection Refuse every deletion until this is `false` again. Not for an instance that expires.
+	DeletionProtection *bool `json:"deletion_protection,omitempty"`
+
+	// ExpiresIn Seconds until the instance is deprovisioned. Without it, the plan's default.
+	ExpiresIn *ExpiresIn `json:"expires_in,omitempty"`
+
 	// Labels Free key-value pairs to find things again by.
 	Labels *Labels `json:"labels,omitempty"`
 
@@ -712,11 +909,44 @@ type StartRequest struct {
 // StartRequestOnQuestion `fail`: a job that would ask something fails with `input_required` instead.
 type StartRequestOnQuestion string
 
+// UpdateRequest defines model for UpdateRequest.
+type UpdateRequest struct {
+	// Answers Answers in advance, by question name, as in a start.
+	Answers *map[string]interface{} `json:"answers,omitempty"`
+
+	// DeletionProtection Refuse every deletion until this is `false` again. Not for an instance that expires.
+	DeletionProtection *bool `json:"deletion_protection,omitempty"`
+
+	// ExpiresIn Seconds from now until the instance is deprovisioned; `null` takes its end away.
+	ExpiresIn nullable.Nullable[int] `json:"expires_in,omitempty"`
+
+	// Labels All labels from now on; those that are left out go.
+	Labels *Labels `json:"labels,omitempty"`
+
+	// OnQuestion `fail`: an update that would ask something is refused with `input_required` instead.
+	OnQuestion *UpdateRequestOnQuestion `json:"on_question,omitempty"`
+
+	// Parameters Only those that change; `null` takes one away.
+	Parameters *map[string]interface{} `json:"parameters,omitempty"`
+
+	// Plan Another plan, or the instance's own to take over what has changed in it.
+	Plan *PlanID `json:"plan,omitempty"`
+
+	// ValidateOnly Change nothing; say what would be asked and what is wrong.
+	ValidateOnly *bool `json:"validate_only,omitempty"`
+}
+
+// UpdateRequestOnQuestion `fail`: an update that would ask something is refused with `input_required` instead.
+type UpdateRequestOnQuestion string
+
 // Cursor defines model for Cursor.
 type Cursor = string
 
 // IdempotencyKey defines model for IdempotencyKey.
 type IdempotencyKey = string
+
+// IfMatch defines model for IfMatch.
+type IfMatch = string
 
 // IfNoneMatch defines model for IfNoneMatch.
 type IfNoneMatch = string
@@ -726,6 +956,18 @@ type Label = []string
 
 // Limit defines model for Limit.
 type Limit = int
+
+// DeleteBindingParams defines parameters for DeleteBinding.
+type DeleteBindingParams struct {
+	// IdempotencyKey 1 to 255 visible ASCII characters that name this request; kept for 24 hours.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// RotateBindingParams defines parameters for RotateBinding.
+type RotateBindingParams struct {
+	// IdempotencyKey 1 to 255 visible ASCII characters that name this request; kept for 24 hours.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
 
 // ListInstancesParams defines parameters for ListInstances.
 type ListInstancesParams struct {
@@ -755,8 +997,39 @@ type CreateInstance200JSONResponseBody struct {
 
 // DeleteInstanceParams defines parameters for DeleteInstance.
 type DeleteInstanceParams struct {
+	// ValidateOnly Delete nothing; say what would be asked and what stands in the way.
+	ValidateOnly *bool `form:"validate_only,omitempty" json:"validate_only,omitempty"`
+
+	// IfMatch The `ETag` of the instance as it was seen last; where it has changed since, nothing happens (`412`). `*` is any.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+
 	// IdempotencyKey 1 to 255 visible ASCII characters that name this request; kept for 24 hours.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// DeleteInstance200JSONResponseBody defines parameters for DeleteInstance.
+type DeleteInstance200JSONResponseBody struct {
+	union json.RawMessage
+}
+
+// GetInstanceParams defines parameters for GetInstance.
+type GetInstanceParams struct {
+	// IfNoneMatch The `ETag` of an earlier answer; the same again is `304`.
+	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
+}
+
+// UpdateInstanceParams defines parameters for UpdateInstance.
+type UpdateInstanceParams struct {
+	// IfMatch The `ETag` of the instance as it was seen last; where it has changed since, nothing happens (`412`). `*` is any.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+
+	// IdempotencyKey 1 to 255 visible ASCII characters that name this request; kept for 24 hours.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// UpdateInstance200JSONResponseBody defines parameters for UpdateInstance.
+type UpdateInstance200JSONResponseBody struct {
+	union json.RawMessage
 }
 
 // ListBindingsParams defines parameters for ListBindings.
@@ -766,6 +1039,18 @@ type ListBindingsParams struct {
 
 	// Cursor The `next_cursor` of the page before. Good only with the same filters.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
+// CreateBindingParams defines parameters for CreateBinding.
+type CreateBindingParams struct {
+	// IdempotencyKey 1 to 255 visible ASCII characters that name this request; kept for 24 hours.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// CheckInstanceParams defines parameters for CheckInstance.
+type CheckInstanceParams struct {
+	// IdempotencyKey 1 to 255 visible ASCII characters that name this request; kept for 24 hours.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // ListJobsParams defines parameters for ListJobs.
@@ -835,8 +1120,17 @@ type GetServiceParams struct {
 	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
 }
 
+// RotateBindingJSONRequestBody defines body for RotateBinding for application/json ContentType.
+type RotateBindingJSONRequestBody = RotateRequest
+
 // CreateInstanceJSONRequestBody defines body for CreateInstance for application/json ContentType.
 type CreateInstanceJSONRequestBody = StartRequest
+
+// UpdateInstanceJSONRequestBody defines body for UpdateInstance for application/json ContentType.
+type UpdateInstanceJSONRequestBody = UpdateRequest
+
+// CreateBindingJSONRequestBody defines body for CreateBinding for application/json ContentType.
+type CreateBindingJSONRequestBody = BindRequest
 
 // AnswerQuestionJSONRequestBody defines body for AnswerQuestion for application/json ContentType.
 type AnswerQuestionJSONRequestBody = AnswerRequest
@@ -899,6 +1193,130 @@ func (t CreateInstance200JSONResponseBody) MarshalJSON() ([]byte, error) {
 }
 
 func (t *CreateInstance200JSONResponseBody) UnmarshalJSON(b []byte) error {
+	err := t.union.UnmarshalJSON(b)
+	return err
+}
+
+// AsJob returns the union data inside the DeleteInstance200JSONResponseBody as a Job
+func (t DeleteInstance200JSONResponseBody) AsJob() (Job, error) {
+	var body Job
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromJob overwrites any union data inside the DeleteInstance200JSONResponseBody as the provided Job
+func (t *DeleteInstance200JSONResponseBody) FromJob(v Job) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeJob performs a merge with any union data inside the DeleteInstance200JSONResponseBody, using the provided Job
+func (t *DeleteInstance200JSONResponseBody) MergeJob(v Job) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsPreflight returns the union data inside the DeleteInstance200JSONResponseBody as a Preflight
+func (t DeleteInstance200JSONResponseBody) AsPreflight() (Preflight, error) {
+	var body Preflight
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromPreflight overwrites any union data inside the DeleteInstance200JSONResponseBody as the provided Preflight
+func (t *DeleteInstance200JSONResponseBody) FromPreflight(v Preflight) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergePreflight performs a merge with any union data inside the DeleteInstance200JSONResponseBody, using the provided Preflight
+func (t *DeleteInstance200JSONResponseBody) MergePreflight(v Preflight) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+func (t DeleteInstance200JSONResponseBody) MarshalJSON() ([]byte, error) {
+	b, err := t.union.MarshalJSON()
+	return b, err
+}
+
+func (t *DeleteInstance200JSONResponseBody) UnmarshalJSON(b []byte) error {
+	err := t.union.UnmarshalJSON(b)
+	return err
+}
+
+// AsInstance returns the union data inside the UpdateInstance200JSONResponseBody as a Instance
+func (t UpdateInstance200JSONResponseBody) AsInstance() (Instance, error) {
+	var body Instance
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromInstance overwrites any union data inside the UpdateInstance200JSONResponseBody as the provided Instance
+func (t *UpdateInstance200JSONResponseBody) FromInstance(v Instance) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeInstance performs a merge with any union data inside the UpdateInstance200JSONResponseBody, using the provided Instance
+func (t *UpdateInstance200JSONResponseBody) MergeInstance(v Instance) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsPreflight returns the union data inside the UpdateInstance200JSONResponseBody as a Preflight
+func (t UpdateInstance200JSONResponseBody) AsPreflight() (Preflight, error) {
+	var body Preflight
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromPreflight overwrites any union data inside the UpdateInstance200JSONResponseBody as the provided Preflight
+func (t *UpdateInstance200JSONResponseBody) FromPreflight(v Preflight) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergePreflight performs a merge with any union data inside the UpdateInstance200JSONResponseBody, using the provided Preflight
+func (t *UpdateInstance200JSONResponseBody) MergePreflight(v Preflight) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+func (t UpdateInstance200JSONResponseBody) MarshalJSON() ([]byte, error) {
+	b, err := t.union.MarshalJSON()
+	return b, err
+}
+
+func (t *UpdateInstance200JSONResponseBody) UnmarshalJSON(b []byte) error {
 	err := t.union.UnmarshalJSON(b)
 	return err
 }
@@ -989,6 +1407,14 @@ type ClientInterface interface {
 	// Corresponds with GET /health/ready (the `GetReady` operationId).
 	GetReady(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// DeleteBinding Start to remove a binding's credentials
+	//
+	// They are handed out no more from now on, and what is connected with them is cut off. Other bindings
+	// and the data stay. Needs scope `instances:write`.
+	//
+	// Corresponds with DELETE /v1/bindings/{binding_id} (the `DeleteBinding` operationId).
+	DeleteBinding(ctx context.Context, bindingID BindingID, params *DeleteBindingParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// GetBinding Get one binding, without its credentials
 	//
 	// Needs scope `instances:read`.
@@ -1002,6 +1428,26 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /v1/bindings/{binding_id}/credentials (the `GetCredentials` operationId).
 	GetCredentials(ctx context.Context, bindingID BindingID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RotateBindingWithBody Start to make new credentials in the place of a binding's
+	//
+	// The job makes a new binding, which takes over the name. The old credentials work on for the `overlap`
+	// once the new ones are there, and are then removed. Needs scope `instances:write`.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/bindings/{binding_id}/rotate (the `RotateBinding` operationId).
+	RotateBindingWithBody(ctx context.Context, bindingID BindingID, params *RotateBindingParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RotateBinding Start to make new credentials in the place of a binding's
+	//
+	// The job makes a new binding, which takes over the name. The old credentials work on for the `overlap`
+	// once the new ones are there, and are then removed. Needs scope `instances:write`.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/bindings/{binding_id}/rotate (the `RotateBinding` operationId).
+	RotateBinding(ctx context.Context, bindingID BindingID, params *RotateBindingParams, body RotateBindingJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListInstances List instances, newest first
 	//
@@ -1044,7 +1490,10 @@ type ClientInterface interface {
 	// Deletes the data. Where an agent's key asks for the end of an active instance, the job first awaits
 	// a person's answer to the question `confirm_destroy`, unless the plan has `confirm_destroy: false`;
 	// the instance works on until then, and for ever if the answer is no. The same call with another kind
-	// of key confirms it. Needs scope `instances:write`.
+	// of key confirms it. An instance with `deletion_protection` is not deleted (`409 deletion_protected`).
+	//
+	// With `validate_only`, nothing is deleted: the answer is `200` with a `Preflight`. Needs scope
+	// `instances:write`.
 	//
 	// Corresponds with DELETE /v1/instances/{instance_id} (the `DeleteInstance` operationId).
 	DeleteInstance(ctx context.Context, instanceID InstanceID, params *DeleteInstanceParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -1054,7 +1503,43 @@ type ClientInterface interface {
 	// Needs scope `instances:read`.
 	//
 	// Corresponds with GET /v1/instances/{instance_id} (the `GetInstance` operationId).
-	GetInstance(ctx context.Context, instanceID InstanceID, reqEditors ...RequestEditorFn) (*http.Response, error)
+	GetInstance(ctx context.Context, instanceID InstanceID, params *GetInstanceParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UpdateInstanceWithBody Change an instance
+	//
+	// Labels, expiry and protection change at once; another plan and other parameters are a job's work
+	// (`202`), which may ask for the new price first. Without anything for a job to do the answer is `200`
+	// with the instance. All of a request is taken or none of it.
+	//
+	// A plan may change to those in its `updates_to`; give the instance's own plan to take over what the
+	// catalog has changed in it since. Of the parameters, those with `x-mutable: true` in the plan's schema
+	// may change. After a failed update the instance is as it was, or says so in `usable`.
+	//
+	// With `validate_only`, nothing changes: the answer is `200` with a `Preflight`. Needs scope
+	// `instances:write`.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PATCH /v1/instances/{instance_id} (the `UpdateInstance` operationId).
+	UpdateInstanceWithBody(ctx context.Context, instanceID InstanceID, params *UpdateInstanceParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UpdateInstance Change an instance
+	//
+	// Labels, expiry and protection change at once; another plan and other parameters are a job's work
+	// (`202`), which may ask for the new price first. Without anything for a job to do the answer is `200`
+	// with the instance. All of a request is taken or none of it.
+	//
+	// A plan may change to those in its `updates_to`; give the instance's own plan to take over what the
+	// catalog has changed in it since. Of the parameters, those with `x-mutable: true` in the plan's schema
+	// may change. After a failed update the instance is as it was, or says so in `usable`.
+	//
+	// With `validate_only`, nothing changes: the answer is `200` with a `Preflight`. Needs scope
+	// `instances:write`.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PATCH /v1/instances/{instance_id} (the `UpdateInstance` operationId).
+	UpdateInstance(ctx context.Context, instanceID InstanceID, params *UpdateInstanceParams, body UpdateInstanceJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListBindings List the bindings of an instance, newest first
 	//
@@ -1062,6 +1547,36 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /v1/instances/{instance_id}/bindings (the `ListBindings` operationId).
 	ListBindings(ctx context.Context, instanceID InstanceID, params *ListBindingsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateBindingWithBody Start to make another set of credentials
+	//
+	// Each binding has credentials of its own, which can be removed alone. With the `name` of a binding that
+	// there is, or that is being made, nothing is made: the answer is `200` with its job. Needs scope
+	// `instances:write`.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/instances/{instance_id}/bindings (the `CreateBinding` operationId).
+	CreateBindingWithBody(ctx context.Context, instanceID InstanceID, params *CreateBindingParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateBinding Start to make another set of credentials
+	//
+	// Each binding has credentials of its own, which can be removed alone. With the `name` of a binding that
+	// there is, or that is being made, nothing is made: the answer is `200` with its job. Needs scope
+	// `instances:write`.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/instances/{instance_id}/bindings (the `CreateBinding` operationId).
+	CreateBinding(ctx context.Context, instanceID InstanceID, params *CreateBindingParams, body CreateBindingJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CheckInstance Start to compare an instance with what exists
+	//
+	// The job compares what the service has with what is recorded here, and changes nothing. What it finds is
+	// then in the instance's `findings`. Needs scope `instances:write`.
+	//
+	// Corresponds with POST /v1/instances/{instance_id}/check (the `CheckInstance` operationId).
+	CheckInstance(ctx context.Context, instanceID InstanceID, params *CheckInstanceParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListJobs List jobs, newest first
 	//
@@ -1168,6 +1683,24 @@ func (c *Client) GetReady(ctx context.Context, reqEditors ...RequestEditorFn) (*
 	return c.Client.Do(req)
 }
 
+// DeleteBinding Start to remove a binding's credentials
+//
+// They are handed out no more from now on, and what is connected with them is cut off. Other bindings
+// and the data stay. Needs scope `instances:write`.
+//
+// Corresponds with DELETE /v1/bindings/{binding_id} (the `DeleteBinding` operationId).
+func (c *Client) DeleteBinding(ctx context.Context, bindingID BindingID, params *DeleteBindingParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteBindingRequest(c.Server, bindingID, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // GetBinding Get one binding, without its credentials
 //
 // Needs scope `instances:read`.
@@ -1192,6 +1725,46 @@ func (c *Client) GetBinding(ctx context.Context, bindingID BindingID, reqEditors
 // Corresponds with GET /v1/bindings/{binding_id}/credentials (the `GetCredentials` operationId).
 func (c *Client) GetCredentials(ctx context.Context, bindingID BindingID, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetCredentialsRequest(c.Server, bindingID)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RotateBindingWithBody Start to make new credentials in the place of a binding's
+//
+// The job makes a new binding, which takes over the name. The old credentials work on for the `overlap`
+// once the new ones are there, and are then removed. Needs scope `instances:write`.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/bindings/{binding_id}/rotate (the `RotateBinding` operationId).
+func (c *Client) RotateBindingWithBody(ctx context.Context, bindingID BindingID, params *RotateBindingParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRotateBindingRequestWithBody(c.Server, bindingID, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RotateBinding Start to make new credentials in the place of a binding's
+//
+// The job makes a new binding, which takes over the name. The old credentials work on for the `overlap`
+// once the new ones are there, and are then removed. Needs scope `instances:write`.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/bindings/{binding_id}/rotate (the `RotateBinding` operationId).
+func (c *Client) RotateBinding(ctx context.Context, bindingID BindingID, params *RotateBindingParams, body RotateBindingJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRotateBindingRequest(c.Server, bindingID, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -1273,7 +1846,10 @@ func (c *Client) CreateInstance(ctx context.Context, params *CreateInstanceParam
 // Deletes the data. Where an agent's key asks for the end of an active instance, the job first awaits
 // a person's answer to the question `confirm_destroy`, unless the plan has `confirm_destroy: false`;
 // the instance works on until then, and for ever if the answer is no. The same call with another kind
-// of key confirms it. Needs scope `instances:write`.
+// of key confirms it. An instance with `deletion_protection` is not deleted (`409 deletion_protected`).
+//
+// With `validate_only`, nothing is deleted: the answer is `200` with a `Preflight`. Needs scope
+// `instances:write`.
 //
 // Corresponds with DELETE /v1/instances/{instance_id} (the `DeleteInstance` operationId).
 func (c *Client) DeleteInstance(ctx context.Context, instanceID InstanceID, params *DeleteInstanceParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -1293,8 +1869,64 @@ func (c *Client) DeleteInstance(ctx context.Context, instanceID InstanceID, para
 // Needs scope `instances:read`.
 //
 // Corresponds with GET /v1/instances/{instance_id} (the `GetInstance` operationId).
-func (c *Client) GetInstance(ctx context.Context, instanceID InstanceID, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewGetInstanceRequest(c.Server, instanceID)
+func (c *Client) GetInstance(ctx context.Context, instanceID InstanceID, params *GetInstanceParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetInstanceRequest(c.Server, instanceID, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UpdateInstanceWithBody Change an instance
+//
+// Labels, expiry and protection change at once; another plan and other parameters are a job's work
+// (`202`), which may ask for the new price first. Without anything for a job to do the answer is `200`
+// with the instance. All of a request is taken or none of it.
+//
+// A plan may change to those in its `updates_to`; give the instance's own plan to take over what the
+// catalog has changed in it since. Of the parameters, those with `x-mutable: true` in the plan's schema
+// may change. After a failed update the instance is as it was, or says so in `usable`.
+//
+// With `validate_only`, nothing changes: the answer is `200` with a `Preflight`. Needs scope
+// `instances:write`.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PATCH /v1/instances/{instance_id} (the `UpdateInstance` operationId).
+func (c *Client) UpdateInstanceWithBody(ctx context.Context, instanceID InstanceID, params *UpdateInstanceParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateInstanceRequestWithBody(c.Server, instanceID, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UpdateInstance Change an instance
+//
+// Labels, expiry and protection change at once; another plan and other parameters are a job's work
+// (`202`), which may ask for the new price first. Without anything for a job to do the answer is `200`
+// with the instance. All of a request is taken or none of it.
+//
+// A plan may change to those in its `updates_to`; give the instance's own plan to take over what the
+// catalog has changed in it since. Of the parameters, those with `x-mutable: true` in the plan's schema
+// may change. After a failed update the instance is as it was, or says so in `usable`.
+//
+// With `validate_only`, nothing changes: the answer is `200` with a `Preflight`. Needs scope
+// `instances:write`.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PATCH /v1/instances/{instance_id} (the `UpdateInstance` operationId).
+func (c *Client) UpdateInstance(ctx context.Context, instanceID InstanceID, params *UpdateInstanceParams, body UpdateInstanceJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateInstanceRequest(c.Server, instanceID, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -1312,6 +1944,66 @@ func (c *Client) GetInstance(ctx context.Context, instanceID InstanceID, reqEdit
 // Corresponds with GET /v1/instances/{instance_id}/bindings (the `ListBindings` operationId).
 func (c *Client) ListBindings(ctx context.Context, instanceID InstanceID, params *ListBindingsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListBindingsRequest(c.Server, instanceID, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateBindingWithBody Start to make another set of credentials
+//
+// Each binding has credentials of its own, which can be removed alone. With the `name` of a binding that
+// there is, or that is being made, nothing is made: the answer is `200` with its job. Needs scope
+// `instances:write`.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/instances/{instance_id}/bindings (the `CreateBinding` operationId).
+func (c *Client) CreateBindingWithBody(ctx context.Context, instanceID InstanceID, params *CreateBindingParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateBindingRequestWithBody(c.Server, instanceID, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateBinding Start to make another set of credentials
+//
+// Each binding has credentials of its own, which can be removed alone. With the `name` of a binding that
+// there is, or that is being made, nothing is made: the answer is `200` with its job. Needs scope
+// `instances:write`.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/instances/{instance_id}/bindings (the `CreateBinding` operationId).
+func (c *Client) CreateBinding(ctx context.Context, instanceID InstanceID, params *CreateBindingParams, body CreateBindingJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateBindingRequest(c.Server, instanceID, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CheckInstance Start to compare an instance with what exists
+//
+// The job compares what the service has with what is recorded here, and changes nothing. What it finds is
+// then in the instance's `findings`. Needs scope `instances:write`.
+//
+// Corresponds with POST /v1/instances/{instance_id}/check (the `CheckInstance` operationId).
+func (c *Client) CheckInstance(ctx context.Context, instanceID InstanceID, params *CheckInstanceParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCheckInstanceRequest(c.Server, instanceID, params)
 	if err != nil {
 		return nil, err
 	}
@@ -1528,6 +2220,55 @@ func NewGetReadyRequest(server string) (*http.Request, error) {
 	return req, nil
 }
 
+// NewDeleteBindingRequest constructs an http.Request for the DeleteBinding method
+func NewDeleteBindingRequest(server string, bindingID BindingID, params *DeleteBindingParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "binding_id", bindingID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/bindings/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
 // NewGetBindingRequest constructs an http.Request for the GetBinding method
 func NewGetBindingRequest(server string, bindingID BindingID) (*http.Request, error) {
 	var err error
@@ -1591,6 +2332,68 @@ func NewGetCredentialsRequest(server string, bindingID BindingID) (*http.Request
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewRotateBindingRequest calls the generic RotateBinding builder with application/json body
+func NewRotateBindingRequest(server string, bindingID BindingID, params *RotateBindingParams, body RotateBindingJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewRotateBindingRequestWithBody(server, bindingID, params, "application/json", bodyReader)
+}
+
+// NewRotateBindingRequestWithBody constructs an http.Request for the RotateBinding method, with any body, and a specified content type
+func NewRotateBindingRequestWithBody(server string, bindingID BindingID, params *RotateBindingParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "binding_id", bindingID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/bindings/%s/rotate", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
 	}
 
 	return req, nil
@@ -1791,6 +2594,33 @@ func NewDeleteInstanceRequest(server string, instanceID InstanceID, params *Dele
 		return nil, err
 	}
 
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.ValidateOnly != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "validate_only", *params.ValidateOnly, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
 	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
@@ -1798,15 +2628,26 @@ func NewDeleteInstanceRequest(server string, instanceID InstanceID, params *Dele
 
 	if params != nil {
 
-		if params.IdempotencyKey != nil {
+		if params.IfMatch != nil {
 			var headerParam0 string
 
-			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
 			if err != nil {
 				return nil, err
 			}
 
-			req.Header.Set("Idempotency-Key", headerParam0)
+			req.Header.Set("If-Match", headerParam0)
+		}
+
+		if params.IdempotencyKey != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam1)
 		}
 
 	}
@@ -1815,7 +2656,7 @@ func NewDeleteInstanceRequest(server string, instanceID InstanceID, params *Dele
 }
 
 // NewGetInstanceRequest constructs an http.Request for the GetInstance method
-func NewGetInstanceRequest(server string, instanceID InstanceID) (*http.Request, error) {
+func NewGetInstanceRequest(server string, instanceID InstanceID, params *GetInstanceParams) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -1843,6 +2684,94 @@ func NewGetInstanceRequest(server string, instanceID InstanceID) (*http.Request,
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfNoneMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-None-Match", *params.IfNoneMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-None-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewUpdateInstanceRequest calls the generic UpdateInstance builder with application/json body
+func NewUpdateInstanceRequest(server string, instanceID InstanceID, params *UpdateInstanceParams, body UpdateInstanceJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewUpdateInstanceRequestWithBody(server, instanceID, params, "application/json", bodyReader)
+}
+
+// NewUpdateInstanceRequestWithBody constructs an http.Request for the UpdateInstance method, with any body, and a specified content type
+func NewUpdateInstanceRequestWithBody(server string, instanceID InstanceID, params *UpdateInstanceParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "instance_id", instanceID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/instances/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPatch, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IfMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam0)
+		}
+
+		if params.IdempotencyKey != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam1)
+		}
+
 	}
 
 	return req, nil
@@ -1916,6 +2845,117 @@ func NewListBindingsRequest(server string, instanceID InstanceID, params *ListBi
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewCreateBindingRequest calls the generic CreateBinding builder with application/json body
+func NewCreateBindingRequest(server string, instanceID InstanceID, params *CreateBindingParams, body CreateBindingJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreateBindingRequestWithBody(server, instanceID, params, "application/json", bodyReader)
+}
+
+// NewCreateBindingRequestWithBody constructs an http.Request for the CreateBinding method, with any body, and a specified content type
+func NewCreateBindingRequestWithBody(server string, instanceID InstanceID, params *CreateBindingParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "instance_id", instanceID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/instances/%s/bindings", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewCheckInstanceRequest constructs an http.Request for the CheckInstance method
+func NewCheckInstanceRequest(server string, instanceID InstanceID, params *CheckInstanceParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "instance_id", instanceID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/instances/%s/check", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
 	}
 
 	return req, nil
@@ -2515,6 +3555,16 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /health/ready (the `GetReady` operationId).
 	GetReadyWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetReadyResponse, error)
 
+	// DeleteBindingWithResponse Start to remove a binding's credentials
+	//
+	// They are handed out no more from now on, and what is connected with them is cut off. Other bindings
+	// and the data stay. Needs scope `instances:write`.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /v1/bindings/{binding_id} (the `DeleteBinding` operationId).
+	DeleteBindingWithResponse(ctx context.Context, bindingID BindingID, params *DeleteBindingParams, reqEditors ...RequestEditorFn) (*DeleteBindingResponse, error)
+
 	// GetBindingWithResponse Get one binding, without its credentials
 	//
 	// Needs scope `instances:read`.
@@ -2532,6 +3582,26 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /v1/bindings/{binding_id}/credentials (the `GetCredentials` operationId).
 	GetCredentialsWithResponse(ctx context.Context, bindingID BindingID, reqEditors ...RequestEditorFn) (*GetCredentialsResponse, error)
+
+	// RotateBindingWithBodyWithResponse Start to make new credentials in the place of a binding's
+	//
+	// The job makes a new binding, which takes over the name. The old credentials work on for the `overlap`
+	// once the new ones are there, and are then removed. Needs scope `instances:write`.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/bindings/{binding_id}/rotate (the `RotateBinding` operationId).
+	RotateBindingWithBodyWithResponse(ctx context.Context, bindingID BindingID, params *RotateBindingParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RotateBindingResponse, error)
+
+	// RotateBindingWithResponse Start to make new credentials in the place of a binding's
+	//
+	// The job makes a new binding, which takes over the name. The old credentials work on for the `overlap`
+	// once the new ones are there, and are then removed. Needs scope `instances:write`.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/bindings/{binding_id}/rotate (the `RotateBinding` operationId).
+	RotateBindingWithResponse(ctx context.Context, bindingID BindingID, params *RotateBindingParams, body RotateBindingJSONRequestBody, reqEditors ...RequestEditorFn) (*RotateBindingResponse, error)
 
 	// ListInstancesWithResponse List instances, newest first
 	//
@@ -2576,7 +3646,10 @@ type ClientWithResponsesInterface interface {
 	// Deletes the data. Where an agent's key asks for the end of an active instance, the job first awaits
 	// a person's answer to the question `confirm_destroy`, unless the plan has `confirm_destroy: false`;
 	// the instance works on until then, and for ever if the answer is no. The same call with another kind
-	// of key confirms it. Needs scope `instances:write`.
+	// of key confirms it. An instance with `deletion_protection` is not deleted (`409 deletion_protected`).
+	//
+	// With `validate_only`, nothing is deleted: the answer is `200` with a `Preflight`. Needs scope
+	// `instances:write`.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -2590,7 +3663,43 @@ type ClientWithResponsesInterface interface {
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/instances/{instance_id} (the `GetInstance` operationId).
-	GetInstanceWithResponse(ctx context.Context, instanceID InstanceID, reqEditors ...RequestEditorFn) (*GetInstanceResponse, error)
+	GetInstanceWithResponse(ctx context.Context, instanceID InstanceID, params *GetInstanceParams, reqEditors ...RequestEditorFn) (*GetInstanceResponse, error)
+
+	// UpdateInstanceWithBodyWithResponse Change an instance
+	//
+	// Labels, expiry and protection change at once; another plan and other parameters are a job's work
+	// (`202`), which may ask for the new price first. Without anything for a job to do the answer is `200`
+	// with the instance. All of a request is taken or none of it.
+	//
+	// A plan may change to those in its `updates_to`; give the instance's own plan to take over what the
+	// catalog has changed in it since. Of the parameters, those with `x-mutable: true` in the plan's schema
+	// may change. After a failed update the instance is as it was, or says so in `usable`.
+	//
+	// With `validate_only`, nothing changes: the answer is `200` with a `Preflight`. Needs scope
+	// `instances:write`.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /v1/instances/{instance_id} (the `UpdateInstance` operationId).
+	UpdateInstanceWithBodyWithResponse(ctx context.Context, instanceID InstanceID, params *UpdateInstanceParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateInstanceResponse, error)
+
+	// UpdateInstanceWithResponse Change an instance
+	//
+	// Labels, expiry and protection change at once; another plan and other parameters are a job's work
+	// (`202`), which may ask for the new price first. Without anything for a job to do the answer is `200`
+	// with the instance. All of a request is taken or none of it.
+	//
+	// A plan may change to those in its `updates_to`; give the instance's own plan to take over what the
+	// catalog has changed in it since. Of the parameters, those with `x-mutable: true` in the plan's schema
+	// may change. After a failed update the instance is as it was, or says so in `usable`.
+	//
+	// With `validate_only`, nothing changes: the answer is `200` with a `Preflight`. Needs scope
+	// `instances:write`.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /v1/instances/{instance_id} (the `UpdateInstance` operationId).
+	UpdateInstanceWithResponse(ctx context.Context, instanceID InstanceID, params *UpdateInstanceParams, body UpdateInstanceJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateInstanceResponse, error)
 
 	// ListBindingsWithResponse List the bindings of an instance, newest first
 	//
@@ -2600,6 +3709,38 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /v1/instances/{instance_id}/bindings (the `ListBindings` operationId).
 	ListBindingsWithResponse(ctx context.Context, instanceID InstanceID, params *ListBindingsParams, reqEditors ...RequestEditorFn) (*ListBindingsResponse, error)
+
+	// CreateBindingWithBodyWithResponse Start to make another set of credentials
+	//
+	// Each binding has credentials of its own, which can be removed alone. With the `name` of a binding that
+	// there is, or that is being made, nothing is made: the answer is `200` with its job. Needs scope
+	// `instances:write`.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/instances/{instance_id}/bindings (the `CreateBinding` operationId).
+	CreateBindingWithBodyWithResponse(ctx context.Context, instanceID InstanceID, params *CreateBindingParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateBindingResponse, error)
+
+	// CreateBindingWithResponse Start to make another set of credentials
+	//
+	// Each binding has credentials of its own, which can be removed alone. With the `name` of a binding that
+	// there is, or that is being made, nothing is made: the answer is `200` with its job. Needs scope
+	// `instances:write`.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/instances/{instance_id}/bindings (the `CreateBinding` operationId).
+	CreateBindingWithResponse(ctx context.Context, instanceID InstanceID, params *CreateBindingParams, body CreateBindingJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateBindingResponse, error)
+
+	// CheckInstanceWithResponse Start to compare an instance with what exists
+	//
+	// The job compares what the service has with what is recorded here, and changes nothing. What it finds is
+	// then in the instance's `findings`. Needs scope `instances:write`.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/instances/{instance_id}/check (the `CheckInstance` operationId).
+	CheckInstanceWithResponse(ctx context.Context, instanceID InstanceID, params *CheckInstanceParams, reqEditors ...RequestEditorFn) (*CheckInstanceResponse, error)
 
 	// ListJobsWithResponse List jobs, newest first
 	//
@@ -2775,6 +3916,81 @@ func (r GetReadyResponse) ContentType() string {
 	return ""
 }
 
+// DeleteBindingResponse200Headers the declared response headers of an HTTP 200 response for DeleteBinding
+type DeleteBindingResponse200Headers struct {
+	ETag                string
+	IdempotencyReplayed *bool
+	Location            string
+	RetryAfter          *int
+}
+
+// DeleteBindingResponse202Headers the declared response headers of an HTTP 202 response for DeleteBinding
+type DeleteBindingResponse202Headers struct {
+	ETag                string
+	IdempotencyReplayed *bool
+	Location            string
+	RetryAfter          *int
+}
+
+type DeleteBindingResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Job
+	// JSON202 the response for an HTTP 202 `application/json` response
+	JSON202 *Job
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *DeleteBindingResponse200Headers
+	// Headers202 the parsed response headers for an HTTP 202 response
+	Headers202 *DeleteBindingResponse202Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r DeleteBindingResponse) GetJSON200() *Job {
+	return r.JSON200
+}
+
+// GetJSON202 returns the response for an HTTP 202 `application/json` response
+func (r DeleteBindingResponse) GetJSON202() *Job {
+	return r.JSON202
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r DeleteBindingResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r DeleteBindingResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteBindingResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteBindingResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeleteBindingResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type GetBindingResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -2872,6 +4088,81 @@ func (r GetCredentialsResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r GetCredentialsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// RotateBindingResponse200Headers the declared response headers of an HTTP 200 response for RotateBinding
+type RotateBindingResponse200Headers struct {
+	ETag                string
+	IdempotencyReplayed *bool
+	Location            string
+	RetryAfter          *int
+}
+
+// RotateBindingResponse202Headers the declared response headers of an HTTP 202 response for RotateBinding
+type RotateBindingResponse202Headers struct {
+	ETag                string
+	IdempotencyReplayed *bool
+	Location            string
+	RetryAfter          *int
+}
+
+type RotateBindingResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Job
+	// JSON202 the response for an HTTP 202 `application/json` response
+	JSON202 *Job
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *RotateBindingResponse200Headers
+	// Headers202 the parsed response headers for an HTTP 202 response
+	Headers202 *RotateBindingResponse202Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r RotateBindingResponse) GetJSON200() *Job {
+	return r.JSON200
+}
+
+// GetJSON202 returns the response for an HTTP 202 `application/json` response
+func (r RotateBindingResponse) GetJSON202() *Job {
+	return r.JSON202
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r RotateBindingResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r RotateBindingResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RotateBindingResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RotateBindingResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RotateBindingResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -3003,9 +4294,9 @@ func (r CreateInstanceResponse) ContentType() string {
 
 // DeleteInstanceResponse200Headers the declared response headers of an HTTP 200 response for DeleteInstance
 type DeleteInstanceResponse200Headers struct {
-	ETag                string
+	ETag                *string
 	IdempotencyReplayed *bool
-	Location            string
+	Location            *string
 	RetryAfter          *int
 }
 
@@ -3021,7 +4312,7 @@ type DeleteInstanceResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
-	JSON200 *Job
+	JSON200 *DeleteInstance200JSONResponseBody
 	// JSON202 the response for an HTTP 202 `application/json` response
 	JSON202 *Job
 	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
@@ -3033,7 +4324,7 @@ type DeleteInstanceResponse struct {
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r DeleteInstanceResponse) GetJSON200() *Job {
+func (r DeleteInstanceResponse) GetJSON200() *DeleteInstance200JSONResponseBody {
 	return r.JSON200
 }
 
@@ -3076,6 +4367,16 @@ func (r DeleteInstanceResponse) ContentType() string {
 	return ""
 }
 
+// GetInstanceResponse200Headers the declared response headers of an HTTP 200 response for GetInstance
+type GetInstanceResponse200Headers struct {
+	ETag string
+}
+
+// GetInstanceResponse304Headers the declared response headers of an HTTP 304 response for GetInstance
+type GetInstanceResponse304Headers struct {
+	ETag string
+}
+
 type GetInstanceResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -3083,6 +4384,10 @@ type GetInstanceResponse struct {
 	JSON200 *Instance
 	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationProblemJSONDefault *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *GetInstanceResponse200Headers
+	// Headers304 the parsed response headers for an HTTP 304 response
+	Headers304 *GetInstanceResponse304Headers
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -3118,6 +4423,79 @@ func (r GetInstanceResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r GetInstanceResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// UpdateInstanceResponse200Headers the declared response headers of an HTTP 200 response for UpdateInstance
+type UpdateInstanceResponse200Headers struct {
+	ETag                *string
+	IdempotencyReplayed *bool
+}
+
+// UpdateInstanceResponse202Headers the declared response headers of an HTTP 202 response for UpdateInstance
+type UpdateInstanceResponse202Headers struct {
+	ETag                string
+	IdempotencyReplayed *bool
+	Location            string
+	RetryAfter          *int
+}
+
+type UpdateInstanceResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *UpdateInstance200JSONResponseBody
+	// JSON202 the response for an HTTP 202 `application/json` response
+	JSON202 *Job
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *UpdateInstanceResponse200Headers
+	// Headers202 the parsed response headers for an HTTP 202 response
+	Headers202 *UpdateInstanceResponse202Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r UpdateInstanceResponse) GetJSON200() *UpdateInstance200JSONResponseBody {
+	return r.JSON200
+}
+
+// GetJSON202 returns the response for an HTTP 202 `application/json` response
+func (r UpdateInstanceResponse) GetJSON202() *Job {
+	return r.JSON202
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r UpdateInstanceResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r UpdateInstanceResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r UpdateInstanceResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r UpdateInstanceResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r UpdateInstanceResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -3166,6 +4544,156 @@ func (r ListBindingsResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r ListBindingsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// CreateBindingResponse200Headers the declared response headers of an HTTP 200 response for CreateBinding
+type CreateBindingResponse200Headers struct {
+	ETag                string
+	IdempotencyReplayed *bool
+	Location            string
+	RetryAfter          *int
+}
+
+// CreateBindingResponse202Headers the declared response headers of an HTTP 202 response for CreateBinding
+type CreateBindingResponse202Headers struct {
+	ETag                string
+	IdempotencyReplayed *bool
+	Location            string
+	RetryAfter          *int
+}
+
+type CreateBindingResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Job
+	// JSON202 the response for an HTTP 202 `application/json` response
+	JSON202 *Job
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *CreateBindingResponse200Headers
+	// Headers202 the parsed response headers for an HTTP 202 response
+	Headers202 *CreateBindingResponse202Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r CreateBindingResponse) GetJSON200() *Job {
+	return r.JSON200
+}
+
+// GetJSON202 returns the response for an HTTP 202 `application/json` response
+func (r CreateBindingResponse) GetJSON202() *Job {
+	return r.JSON202
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CreateBindingResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CreateBindingResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateBindingResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateBindingResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreateBindingResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// CheckInstanceResponse200Headers the declared response headers of an HTTP 200 response for CheckInstance
+type CheckInstanceResponse200Headers struct {
+	ETag                string
+	IdempotencyReplayed *bool
+	Location            string
+	RetryAfter          *int
+}
+
+// CheckInstanceResponse202Headers the declared response headers of an HTTP 202 response for CheckInstance
+type CheckInstanceResponse202Headers struct {
+	ETag                string
+	IdempotencyReplayed *bool
+	Location            string
+	RetryAfter          *int
+}
+
+type CheckInstanceResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Job
+	// JSON202 the response for an HTTP 202 `application/json` response
+	JSON202 *Job
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *CheckInstanceResponse200Headers
+	// Headers202 the parsed response headers for an HTTP 202 response
+	Headers202 *CheckInstanceResponse202Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r CheckInstanceResponse) GetJSON200() *Job {
+	return r.JSON200
+}
+
+// GetJSON202 returns the response for an HTTP 202 `application/json` response
+func (r CheckInstanceResponse) GetJSON202() *Job {
+	return r.JSON202
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CheckInstanceResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CheckInstanceResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CheckInstanceResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CheckInstanceResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CheckInstanceResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -3601,6 +5129,22 @@ func (c *ClientWithResponses) GetReadyWithResponse(ctx context.Context, reqEdito
 	return ParseGetReadyResponse(rsp)
 }
 
+// DeleteBindingWithResponse Start to remove a binding's credentials
+//
+// They are handed out no more from now on, and what is connected with them is cut off. Other bindings
+// and the data stay. Needs scope `instances:write`.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /v1/bindings/{binding_id} (the `DeleteBinding` operationId).
+func (c *ClientWithResponses) DeleteBindingWithResponse(ctx context.Context, bindingID BindingID, params *DeleteBindingParams, reqEditors ...RequestEditorFn) (*DeleteBindingResponse, error) {
+	rsp, err := c.DeleteBinding(ctx, bindingID, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteBindingResponse(rsp)
+}
+
 // GetBindingWithResponse Get one binding, without its credentials
 //
 // Needs scope `instances:read`.
@@ -3629,6 +5173,38 @@ func (c *ClientWithResponses) GetCredentialsWithResponse(ctx context.Context, bi
 		return nil, err
 	}
 	return ParseGetCredentialsResponse(rsp)
+}
+
+// RotateBindingWithBodyWithResponse Start to make new credentials in the place of a binding's
+//
+// The job makes a new binding, which takes over the name. The old credentials work on for the `overlap`
+// once the new ones are there, and are then removed. Needs scope `instances:write`.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/bindings/{binding_id}/rotate (the `RotateBinding` operationId).
+func (c *ClientWithResponses) RotateBindingWithBodyWithResponse(ctx context.Context, bindingID BindingID, params *RotateBindingParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RotateBindingResponse, error) {
+	rsp, err := c.RotateBindingWithBody(ctx, bindingID, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRotateBindingResponse(rsp)
+}
+
+// RotateBindingWithResponse Start to make new credentials in the place of a binding's
+//
+// The job makes a new binding, which takes over the name. The old credentials work on for the `overlap`
+// once the new ones are there, and are then removed. Needs scope `instances:write`.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/bindings/{binding_id}/rotate (the `RotateBinding` operationId).
+func (c *ClientWithResponses) RotateBindingWithResponse(ctx context.Context, bindingID BindingID, params *RotateBindingParams, body RotateBindingJSONRequestBody, reqEditors ...RequestEditorFn) (*RotateBindingResponse, error) {
+	rsp, err := c.RotateBinding(ctx, bindingID, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRotateBindingResponse(rsp)
 }
 
 // ListInstancesWithResponse List instances, newest first
@@ -3692,7 +5268,10 @@ func (c *ClientWithResponses) CreateInstanceWithResponse(ctx context.Context, pa
 // Deletes the data. Where an agent's key asks for the end of an active instance, the job first awaits
 // a person's answer to the question `confirm_destroy`, unless the plan has `confirm_destroy: false`;
 // the instance works on until then, and for ever if the answer is no. The same call with another kind
-// of key confirms it. Needs scope `instances:write`.
+// of key confirms it. An instance with `deletion_protection` is not deleted (`409 deletion_protected`).
+//
+// With `validate_only`, nothing is deleted: the answer is `200` with a `Preflight`. Needs scope
+// `instances:write`.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -3712,12 +5291,60 @@ func (c *ClientWithResponses) DeleteInstanceWithResponse(ctx context.Context, in
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /v1/instances/{instance_id} (the `GetInstance` operationId).
-func (c *ClientWithResponses) GetInstanceWithResponse(ctx context.Context, instanceID InstanceID, reqEditors ...RequestEditorFn) (*GetInstanceResponse, error) {
-	rsp, err := c.GetInstance(ctx, instanceID, reqEditors...)
+func (c *ClientWithResponses) GetInstanceWithResponse(ctx context.Context, instanceID InstanceID, params *GetInstanceParams, reqEditors ...RequestEditorFn) (*GetInstanceResponse, error) {
+	rsp, err := c.GetInstance(ctx, instanceID, params, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
 	return ParseGetInstanceResponse(rsp)
+}
+
+// UpdateInstanceWithBodyWithResponse Change an instance
+//
+// Labels, expiry and protection change at once; another plan and other parameters are a job's work
+// (`202`), which may ask for the new price first. Without anything for a job to do the answer is `200`
+// with the instance. All of a request is taken or none of it.
+//
+// A plan may change to those in its `updates_to`; give the instance's own plan to take over what the
+// catalog has changed in it since. Of the parameters, those with `x-mutable: true` in the plan's schema
+// may change. After a failed update the instance is as it was, or says so in `usable`.
+//
+// With `validate_only`, nothing changes: the answer is `200` with a `Preflight`. Needs scope
+// `instances:write`.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /v1/instances/{instance_id} (the `UpdateInstance` operationId).
+func (c *ClientWithResponses) UpdateInstanceWithBodyWithResponse(ctx context.Context, instanceID InstanceID, params *UpdateInstanceParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateInstanceResponse, error) {
+	rsp, err := c.UpdateInstanceWithBody(ctx, instanceID, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUpdateInstanceResponse(rsp)
+}
+
+// UpdateInstanceWithResponse Change an instance
+//
+// Labels, expiry and protection change at once; another plan and other parameters are a job's work
+// (`202`), which may ask for the new price first. Without anything for a job to do the answer is `200`
+// with the instance. All of a request is taken or none of it.
+//
+// A plan may change to those in its `updates_to`; give the instance's own plan to take over what the
+// catalog has changed in it since. Of the parameters, those with `x-mutable: true` in the plan's schema
+// may change. After a failed update the instance is as it was, or says so in `usable`.
+//
+// With `validate_only`, nothing changes: the answer is `200` with a `Preflight`. Needs scope
+// `instances:write`.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /v1/instances/{instance_id} (the `UpdateInstance` operationId).
+func (c *ClientWithResponses) UpdateInstanceWithResponse(ctx context.Context, instanceID InstanceID, params *UpdateInstanceParams, body UpdateInstanceJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateInstanceResponse, error) {
+	rsp, err := c.UpdateInstance(ctx, instanceID, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUpdateInstanceResponse(rsp)
 }
 
 // ListBindingsWithResponse List the bindings of an instance, newest first
@@ -3733,6 +5360,56 @@ func (c *ClientWithResponses) ListBindingsWithResponse(ctx context.Context, inst
 		return nil, err
 	}
 	return ParseListBindingsResponse(rsp)
+}
+
+// CreateBindingWithBodyWithResponse Start to make another set of credentials
+//
+// Each binding has credentials of its own, which can be removed alone. With the `name` of a binding that
+// there is, or that is being made, nothing is made: the answer is `200` with its job. Needs scope
+// `instances:write`.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/instances/{instance_id}/bindings (the `CreateBinding` operationId).
+func (c *ClientWithResponses) CreateBindingWithBodyWithResponse(ctx context.Context, instanceID InstanceID, params *CreateBindingParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateBindingResponse, error) {
+	rsp, err := c.CreateBindingWithBody(ctx, instanceID, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateBindingResponse(rsp)
+}
+
+// CreateBindingWithResponse Start to make another set of credentials
+//
+// Each binding has credentials of its own, which can be removed alone. With the `name` of a binding that
+// there is, or that is being made, nothing is made: the answer is `200` with its job. Needs scope
+// `instances:write`.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/instances/{instance_id}/bindings (the `CreateBinding` operationId).
+func (c *ClientWithResponses) CreateBindingWithResponse(ctx context.Context, instanceID InstanceID, params *CreateBindingParams, body CreateBindingJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateBindingResponse, error) {
+	rsp, err := c.CreateBinding(ctx, instanceID, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateBindingResponse(rsp)
+}
+
+// CheckInstanceWithResponse Start to compare an instance with what exists
+//
+// The job compares what the service has with what is recorded here, and changes nothing. What it finds is
+// then in the instance's `findings`. Needs scope `instances:write`.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/instances/{instance_id}/check (the `CheckInstance` operationId).
+func (c *ClientWithResponses) CheckInstanceWithResponse(ctx context.Context, instanceID InstanceID, params *CheckInstanceParams, reqEditors ...RequestEditorFn) (*CheckInstanceResponse, error) {
+	rsp, err := c.CheckInstance(ctx, instanceID, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCheckInstanceResponse(rsp)
 }
 
 // ListJobsWithResponse List jobs, newest first
@@ -3926,6 +5603,111 @@ func ParseGetReadyResponse(rsp *http.Response) (*GetReadyResponse, error) {
 	return response, nil
 }
 
+// ParseDeleteBindingResponse parses an HTTP response from a DeleteBindingWithResponse call
+func ParseDeleteBindingResponse(rsp *http.Response) (*DeleteBindingResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteBindingResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Job
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 202:
+		var dest Job
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON202 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers DeleteBindingResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		if values := rsp.Header.Values("Idempotency-Replayed"); len(values) > 0 {
+			var value bool
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotency-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotencyReplayed = &value
+		}
+		if values := rsp.Header.Values("Location"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Location", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Location = value
+		}
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		response.Headers200 = &headers
+	case rsp.StatusCode == 202:
+		var headers DeleteBindingResponse202Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		if values := rsp.Header.Values("Idempotency-Replayed"); len(values) > 0 {
+			var value bool
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotency-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotencyReplayed = &value
+		}
+		if values := rsp.Header.Values("Location"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Location", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Location = value
+		}
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		response.Headers202 = &headers
+	}
+
+	return response, nil
+}
+
 // ParseGetBindingResponse parses an HTTP response from a GetBindingWithResponse call
 func ParseGetBindingResponse(rsp *http.Response) (*GetBindingResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -4000,6 +5782,111 @@ func ParseGetCredentialsResponse(rsp *http.Response) (*GetCredentialsResponse, e
 			headers.CacheControl = value
 		}
 		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseRotateBindingResponse parses an HTTP response from a RotateBindingWithResponse call
+func ParseRotateBindingResponse(rsp *http.Response) (*RotateBindingResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RotateBindingResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Job
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 202:
+		var dest Job
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON202 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers RotateBindingResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		if values := rsp.Header.Values("Idempotency-Replayed"); len(values) > 0 {
+			var value bool
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotency-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotencyReplayed = &value
+		}
+		if values := rsp.Header.Values("Location"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Location", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Location = value
+		}
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		response.Headers200 = &headers
+	case rsp.StatusCode == 202:
+		var headers RotateBindingResponse202Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		if values := rsp.Header.Values("Idempotency-Replayed"); len(values) > 0 {
+			var value bool
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotency-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotencyReplayed = &value
+		}
+		if values := rsp.Header.Values("Location"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Location", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Location = value
+		}
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		response.Headers202 = &headers
 	}
 
 	return response, nil
@@ -4158,7 +6045,7 @@ func ParseDeleteInstanceResponse(rsp *http.Response) (*DeleteInstanceResponse, e
 
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
-		var dest Job
+		var dest DeleteInstance200JSONResponseBody
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
@@ -4185,10 +6072,10 @@ func ParseDeleteInstanceResponse(rsp *http.Response) (*DeleteInstanceResponse, e
 		var headers DeleteInstanceResponse200Headers
 		if values := rsp.Header.Values("ETag"); len(values) > 0 {
 			var value string
-			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
 				return nil, err
 			}
-			headers.ETag = value
+			headers.ETag = &value
 		}
 		if values := rsp.Header.Values("Idempotency-Replayed"); len(values) > 0 {
 			var value bool
@@ -4199,10 +6086,10 @@ func ParseDeleteInstanceResponse(rsp *http.Response) (*DeleteInstanceResponse, e
 		}
 		if values := rsp.Header.Values("Location"); len(values) > 0 {
 			var value string
-			if err := runtime.BindStyledParameterWithOptions("simple", "Location", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+			if err := runtime.BindStyledParameterWithOptions("simple", "Location", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
 				return nil, err
 			}
-			headers.Location = value
+			headers.Location = &value
 		}
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
@@ -4269,6 +6156,9 @@ func ParseGetInstanceResponse(rsp *http.Response) (*GetInstanceResponse, error) 
 		}
 		response.JSON200 = &dest
 
+	case rsp.StatusCode == 304:
+		break // No content-type
+
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
 		var dest Problem
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -4276,6 +6166,120 @@ func ParseGetInstanceResponse(rsp *http.Response) (*GetInstanceResponse, error) 
 		}
 		response.ApplicationProblemJSONDefault = &dest
 
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers GetInstanceResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers200 = &headers
+	case rsp.StatusCode == 304:
+		var headers GetInstanceResponse304Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers304 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseUpdateInstanceResponse parses an HTTP response from a UpdateInstanceWithResponse call
+func ParseUpdateInstanceResponse(rsp *http.Response) (*UpdateInstanceResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &UpdateInstanceResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest UpdateInstance200JSONResponseBody
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 202:
+		var dest Job
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON202 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers UpdateInstanceResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = &value
+		}
+		if values := rsp.Header.Values("Idempotency-Replayed"); len(values) > 0 {
+			var value bool
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotency-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotencyReplayed = &value
+		}
+		response.Headers200 = &headers
+	case rsp.StatusCode == 202:
+		var headers UpdateInstanceResponse202Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		if values := rsp.Header.Values("Idempotency-Replayed"); len(values) > 0 {
+			var value bool
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotency-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotencyReplayed = &value
+		}
+		if values := rsp.Header.Values("Location"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Location", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Location = value
+		}
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		response.Headers202 = &headers
 	}
 
 	return response, nil
@@ -4309,6 +6313,216 @@ func ParseListBindingsResponse(rsp *http.Response) (*ListBindingsResponse, error
 		}
 		response.ApplicationProblemJSONDefault = &dest
 
+	}
+
+	return response, nil
+}
+
+// ParseCreateBindingResponse parses an HTTP response from a CreateBindingWithResponse call
+func ParseCreateBindingResponse(rsp *http.Response) (*CreateBindingResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateBindingResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Job
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 202:
+		var dest Job
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON202 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers CreateBindingResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		if values := rsp.Header.Values("Idempotency-Replayed"); len(values) > 0 {
+			var value bool
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotency-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotencyReplayed = &value
+		}
+		if values := rsp.Header.Values("Location"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Location", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Location = value
+		}
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		response.Headers200 = &headers
+	case rsp.StatusCode == 202:
+		var headers CreateBindingResponse202Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		if values := rsp.Header.Values("Idempotency-Replayed"); len(values) > 0 {
+			var value bool
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotency-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotencyReplayed = &value
+		}
+		if values := rsp.Header.Values("Location"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Location", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Location = value
+		}
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		response.Headers202 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseCheckInstanceResponse parses an HTTP response from a CheckInstanceWithResponse call
+func ParseCheckInstanceResponse(rsp *http.Response) (*CheckInstanceResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CheckInstanceResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Job
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 202:
+		var dest Job
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON202 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers CheckInstanceResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		if values := rsp.Header.Values("Idempotency-Replayed"); len(values) > 0 {
+			var value bool
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotency-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotencyReplayed = &value
+		}
+		if values := rsp.Header.Values("Location"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Location", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Location = value
+		}
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		response.Headers200 = &headers
+	case rsp.StatusCode == 202:
+		var headers CheckInstanceResponse202Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		if values := rsp.Header.Values("Idempotency-Replayed"); len(values) > 0 {
+			var value bool
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotency-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotencyReplayed = &value
+		}
+		if values := rsp.Header.Values("Location"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Location", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Location = value
+		}
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		response.Headers202 = &headers
 	}
 
 	return response, nil

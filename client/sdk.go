@@ -53,7 +53,7 @@ func WithMaxTries(n int) Option {
 //
 // A call is sent again, with exponential back-off and jitter and not before Retry-After, when the
 // connection failed, when the answer was cut off, or when it was 429, 502, 503, 504 or
-// 409 idempotency_in_progress. That is safe since each POST and DELETE carries an Idempotency-Key,
+// 409 idempotency_in_progress. That is safe since each POST, PATCH and DELETE carries an Idempotency-Key,
 // the same one over all repeats: the caller's ([WithIdempotencyKey]) or else a random one. The
 // context bounds a call with all its repeats. Redirects are not followed, so that the key goes to
 // no other server.

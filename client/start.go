@@ -13,8 +13,8 @@ type Accepted struct {
 	InstanceID InstanceID
 	// Job is the job as it was when the call was answered.
 	Job Job
-	// Existing is true where the job is that of an equal call before: a start with the name of a
-	// live instance, or a deprovision that had begun.
+	// Existing is true where the job is that of an equal call before, such as a start with the name of
+	// a live instance, or a deprovision that had begun.
 	Existing bool
 }
 
@@ -60,9 +60,27 @@ func (s *SDK) Deprovision(ctx context.Context, id InstanceID, editors ...Request
 		return nil, err
 	}
 	if resp.JSON200 != nil {
-		return accepted(*resp.JSON200, true), nil
+		job, err := resp.JSON200.AsJob()
+		if err != nil {
+			return nil, err
+		}
+		return accepted(job, true), nil
 	}
 	return acceptedOr(resp.HTTPResponse, resp.Body, resp.JSON202)
+}
+
+// PreflightDeprovision says what a deprovision would ask and what stands in its way. It deletes nothing.
+func (s *SDK) PreflightDeprovision(ctx context.Context, id InstanceID) (*Preflight, error) {
+	only := true
+	resp, err := s.DeleteInstanceWithResponse(ctx, id, &DeleteInstanceParams{ValidateOnly: &only})
+	if err != nil {
+		return nil, err
+	}
+	if resp.JSON200 == nil {
+		return nil, NewProblemError(resp.HTTPResponse, resp.Body)
+	}
+	preflight, err := resp.JSON200.AsPreflight()
+	return &preflight, err
 }
 
 // Cancel asks to stop a job. The job is canceled when [SDK.WaitDone] says so.
@@ -100,6 +118,14 @@ func (s *SDK) Credentials(ctx context.Context, id BindingID) (*Credentials, erro
 
 func accepted(job Job, existing bool) *Accepted {
 	return &Accepted{JobID: job.ID, InstanceID: job.InstanceID, Job: job, Existing: existing}
+}
+
+// foundOrAccepted is the answer of a call whose job may have been there before.
+func foundOrAccepted(resp *http.Response, body []byte, found, started *Job) (*Accepted, error) {
+	if found != nil {
+		return accepted(*found, true), nil
+	}
+	return acceptedOr(resp, body, started)
 }
 
 func acceptedOr(resp *http.Response, body []byte, job *Job) (*Accepted, error) {

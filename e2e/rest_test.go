@@ -103,7 +103,7 @@ func deprovision(t *testing.T, sdk *client.SDK, instanceID string) *client.Accep
 
 func getInstance(t *testing.T, sdk *client.SDK, id string) *client.Instance {
 	t.Helper()
-	resp, err := sdk.GetInstanceWithResponse(patient(t), id)
+	resp, err := sdk.GetInstanceWithResponse(patient(t), id, nil)
 	if err != nil {
 		t.Fatalf("get instance: %v", err)
 	}

@@ -47,7 +47,11 @@ func newRecorder() *recorder {
 		"GET /v1/instances":                                               {200, `{"items":[` + instanceBody + `]}`},
 		"GET /v1/instances/" + instanceID:                                 {200, instanceBody},
 		"DELETE /v1/instances/" + instanceID:                              {202, jobBody("pending")},
+		"PATCH /v1/instances/" + instanceID:                               {202, jobBody("pending")},
 		"GET /v1/instances/" + instanceID + "/bindings":                   {200, bindingsBody},
+		"POST /v1/instances/" + instanceID + "/bindings":                  {202, jobBody("pending")},
+		"POST /v1/bindings/" + bindingID + "/rotate":                      {202, jobBody("pending")},
+		"DELETE /v1/bindings/" + bindingID:                                {202, jobBody("pending")},
 		"GET /v1/bindings/" + bindingID + "/credentials":                  {200, credentialsBody},
 		"GET /v1/jobs":                                                    {200, `{"items":[` + job + `]}`},
 		"GET /v1/jobs/" + jobID:                                           {200, job},
@@ -113,11 +117,13 @@ func jobBody(state string) string {
 
 const serviceBody = `{"id":"postgres","name":"PostgreSQL","description":"d","simulated":false,"plans":[{"id":"small","name":"Small",` +
 	`"description":"d","parameters":{"type":"object","properties":{"region":{"type":"string"},"token":{"type":"string","writeOnly":true}}},` +
-	`"questions":[{"name":"password","message":"m","schema":{},"secret":true,"answerable_by":"any"}]}]}`
+	`"questions":[{"name":"password","message":"m","schema":{},"secret":true,"answerable_by":"any"}],"updates_to":["large"]},` +
+	`{"id":"large","name":"Large","description":"d","parameters":{"type":"object","properties":{"key":{"type":"string","writeOnly":true}}},` +
+	`"questions":[],"updates_to":[]}]}`
 
 var (
 	instanceBody = fmt.Sprintf(`{"id":%q,"service":"postgres","plan":"small","state":"active","parameters":{},"labels":{},"job_id":%q,`+
-		`"created_at":"2026-01-01T00:00:00Z","updated_at":"2026-01-01T00:00:00Z"}`, instanceID, jobID)
+		`"deletion_protection":false,"usable":true,"update_repeatable":true,"findings":[],"created_at":"2026-01-01T00:00:00Z","updated_at":"2026-01-01T00:00:00Z"}`, instanceID, jobID)
 	bindingsBody = fmt.Sprintf(`{"items":[{"id":"bind_01h455vb4pex5vsknk084sn02z","instance_id":%q,"state":"deleted","created_at":"2026-01-01T00:00:00Z"},`+
 		`{"id":%q,"instance_id":%q,"state":"active","created_at":"2026-01-01T00:00:00Z"}]}`, instanceID, bindingID, instanceID)
 	credentialsBody = fmt.Sprintf(`{"binding_id":%q,"instance_id":%q,"credentials":{"uri":"postgres://u:p@h/d"}}`, bindingID, instanceID)

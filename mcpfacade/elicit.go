@@ -23,7 +23,7 @@ const (
 // forTool tells whether a question may be answered through a tool or a host's form. A secret must not
 // pass through either, and what only a person may answer needs that person's own sign-in.
 func forTool(q *client.Question) bool {
-	return !q.Secret && q.AnswerableBy != client.Person
+	return !q.Secret && q.AnswerableBy != client.AnswerableByPerson
 }
 
 // onlyForPeople tells that none of the questions that a job waits for may be answered through a tool.

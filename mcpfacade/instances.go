@@ -53,20 +53,27 @@ func startProvision(c *call) (*answer, error) {
 	if err := c.checkNoSecretInStart(); err != nil {
 		return nil, err
 	}
-	payload, err := c.args.object("service", "plan", "name", "parameters", "answers", "on_question", "labels", "bind", "validate_only")
+	payload, err := c.args.object("service", "plan", "name", "parameters", "answers", "on_question", "labels", "bind", "expires_in", "deletion_protection", "validate_only")
 	if err != nil {
 		return nil, err
 	}
 	resp, err := c.api.CreateInstanceWithBody(c.ctx,
 		&client.CreateInstanceParams{IdempotencyKey: optional[string](c.args, "idempotency_key")}, mediaType, payload, c.forward)
-	if string(c.args["validate_only"]) != "true" {
-		return c.started(resp, err)
+	if c.onlyValidates() {
+		return aboutPreflight("start_provision", resp, err)
 	}
+	return c.started(resp, err)
+}
+
+// onlyValidates tells that the caller wants to know what a call would run into.
+func (c *call) onlyValidates() bool { return string(c.args["validate_only"]) == "true" }
+
+func aboutPreflight(tool string, resp *http.Response, err error) (*answer, error) {
 	body, preflight, err := decode[client.Preflight](resp, err)
 	if err != nil {
 		return nil, err
 	}
-	return &answer{body: body, nextStep: afterPreflight(preflight)}, nil
+	return &answer{body: body, nextStep: afterPreflight(preflight, tool)}, nil
 }
 
 // started is the answer of a start. Its questions may be asked at once where the same call again would
@@ -109,7 +116,7 @@ func listInstances(c *call) (*answer, error) {
 }
 
 func getInstance(c *call) (*answer, error) {
-	body, instance, err := decode[client.Instance](c.api.GetInstance(c.ctx, c.args.text("instance_id"), c.forward))
+	body, instance, err := decode[client.Instance](c.api.GetInstance(c.ctx, c.args.text("instance_id"), nil, c.forward))
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +124,11 @@ func getInstance(c *call) (*answer, error) {
 }
 
 func deprovisionInstance(c *call) (*answer, error) {
-	resp, err := c.api.DeleteInstance(c.ctx, c.args.text("instance_id"), nil, c.forward)
+	only := c.onlyValidates()
+	resp, err := c.api.DeleteInstance(c.ctx, c.args.text("instance_id"), &client.DeleteInstanceParams{ValidateOnly: &only}, c.forward)
+	if only {
+		return aboutPreflight("deprovision_instance", resp, err)
+	}
 	body, job, err := decode[client.Job](resp, err)
 	found, err := aboutJob(body, job, err)
 	if err != nil {
@@ -126,51 +137,4 @@ func deprovisionInstance(c *call) (*answer, error) {
 	// As with a start, only the first call asks: a repeat gets the same job with its questions as data.
 	found.mayAsk = resp.StatusCode == http.StatusAccepted && c.mayElicit()
 	return found, nil
-}
-
-func getCredentials(c *call) (*answer, error) {
-	id, err := c.bindingID()
-	if err != nil {
-		return nil, err
-	}
-	body, err := body(c.api.GetCredentials(c.ctx, id, c.forward))
-	if err != nil {
-		return nil, err
-	}
-	return &answer{
-		body: body, whole: true,
-		nextStep: "Use the credentials where the user wants them. Do not write them into source code, logs or chat.",
-	}, nil
-}
-
-// bindingID is the binding_id given, or the newest active binding of the instance_id given.
-func (c *call) bindingID() (string, error) {
-	id, instanceID := c.args.text("binding_id"), c.args.text("instance_id")
-	if (id == "") == (instanceID == "") {
-		return "", wrongArgument("binding_id", "give either binding_id or instance_id")
-	}
-	if id != "" {
-		return id, nil
-	}
-	_, list, err := decode[client.BindingList](c.api.ListBindings(c.ctx, instanceID, nil, c.forward))
-	if err != nil {
-		return "", err
-	}
-	pending := false
-	for _, binding := range list.Items {
-		if binding.State == client.BindingStateActive {
-			return binding.ID, nil
-		}
-		pending = pending || binding.State == client.BindingStatePending
-	}
-	return "", noCredentials(pending)
-}
-
-// noCredentials is what the API says of a binding that has no credentials yet, or never will.
-func noCredentials(pending bool) error {
-	code, detail := "binding_deleted", "The instance has no credentials: it is deleted, it failed, or it was made with bind false."
-	if pending {
-		code, detail = "not_ready", "The credentials are not made yet."
-	}
-	return &client.ProblemError{Problem: &client.Problem{Status: http.StatusConflict, Code: code, Detail: &detail, Retryable: pending}}
 }

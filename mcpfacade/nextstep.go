@@ -51,6 +51,15 @@ func afterSuccess(job *client.Job) string {
 	switch {
 	case job.Operation == client.Deprovision:
 		return "Done: the instance and its data are gone. Nothing is left to do."
+	case job.Operation == client.Unbind:
+		return "Done: the credentials are gone. Nothing is left to do."
+	case job.Operation == client.Update:
+		return fmt.Sprintf("Done. Call get_instance with instance_id %s to see it as it is now.", job.InstanceID)
+	case job.Operation == client.Check:
+		return fmt.Sprintf("Done. Call get_instance with instance_id %s: findings lists what is not as it should be.", job.InstanceID)
+	case job.Operation == client.Rotate && job.BindingID != nil:
+		return fmt.Sprintf("Done. The new credentials are those of binding_id %s: call get_credentials, and replace the old ones with them "+
+			"before the overlap ends.", *job.BindingID)
 	case job.BindingID != nil:
 		return fmt.Sprintf("Done. Call get_credentials with binding_id %s when the credentials are needed.", *job.BindingID)
 	default:
@@ -63,7 +72,15 @@ func afterFailure(job *client.Job) string {
 	if job.Error != nil && job.Error.Retryable {
 		step = "The job failed; the same may work later. Tell the user its error. "
 	}
-	return step + fmt.Sprintf("Call deprovision_instance with instance_id %s to clean up, if the user agrees.", job.InstanceID) + leftovers(job)
+	switch job.Operation {
+	case client.Provision, client.Deprovision:
+		step += fmt.Sprintf("Call deprovision_instance with instance_id %s to clean up, if the user agrees.", job.InstanceID)
+	case client.Update:
+		step += fmt.Sprintf("Call get_instance with instance_id %s: usable and update_repeatable say what the update has left.", job.InstanceID)
+	default:
+		step += "The instance goes on as before."
+	}
+	return step + leftovers(job)
 }
 
 func leftovers(job *client.Job) string {
@@ -78,7 +95,7 @@ func afterInstance(i *client.Instance) string {
 	case client.InstanceStateProvisioning, client.InstanceStateDeprovisioning:
 		return fmt.Sprintf("A job is at work on it. Call get_job with job_id %s and wait_seconds %d.", i.JobID, longestWaitSeconds)
 	case client.InstanceStateActive:
-		return fmt.Sprintf("It is ready. Call get_credentials with instance_id %s when the credentials are needed.", i.ID)
+		return afterActive(i)
 	case client.InstanceStateFailed:
 		return fmt.Sprintf("It failed. Call get_job with job_id %s for the reason, or deprovision_instance to clean up, if the user agrees.", i.JobID)
 	default:
@@ -86,12 +103,34 @@ func afterInstance(i *client.Instance) string {
 	}
 }
 
-func afterPreflight(p *client.Preflight) string {
-	if !p.Valid {
-		return "Nothing was made. Correct what blockers names, then call start_provision again." + unansweredByTool(p)
+// afterActive tells first what is not as it should be.
+func afterActive(i *client.Instance) string {
+	var steps []string
+	if !i.Usable {
+		steps = append(steps, "A failed update has left it broken: tell the user. Another update_instance may mend it.")
 	}
-	return "Nothing was made. Ask the user what questions lists and tell the price, if there is one; then call " +
-		"start_provision without validate_only, with the answers that are not secret."
+	if !i.UpdateRepeatable {
+		steps = append(steps, "Do not repeat its last update as it was.")
+	}
+	if len(i.Findings) > 0 {
+		steps = append(steps, "Tell the user what findings lists: it is not as it should be.")
+	}
+	if i.Usable {
+		steps = append(steps, fmt.Sprintf("It is ready. Call get_credentials with instance_id %s when the credentials are needed.", i.ID))
+	}
+	if i.ExpiresAt != nil {
+		steps = append(steps, "It is deleted at expires_at; update_instance with expires_in puts that off.")
+	}
+	return strings.Join(steps, " ")
+}
+
+// afterPreflight is about a call of the tool with validate_only.
+func afterPreflight(p *client.Preflight, tool string) string {
+	if !p.Valid {
+		return "Nothing was done. See to what blockers names, each with who can clear it away; then call " + tool + " again." + unansweredByTool(p)
+	}
+	return "Nothing was done. Tell the user the price, if there is one, and what questions lists; then call " +
+		tool + " without validate_only, with the answers that are not secret."
 }
 
 // unansweredByTool is the way around on_question fail where a question is for a person. There is no job
@@ -99,7 +138,7 @@ func afterPreflight(p *client.Preflight) string {
 func unansweredByTool(p *client.Preflight) string {
 	var names []string
 	for _, q := range p.Questions {
-		if q.Secret || q.AnswerableBy == client.Person {
+		if q.Secret || q.AnswerableBy == client.AnswerableByPerson {
 			names = append(names, q.Name)
 		}
 	}
@@ -120,38 +159,50 @@ func afterList(next *client.NextCursor, otherwise string) string {
 
 // afterProblem says what to do about a refusal of the API.
 func afterProblem(p *client.ProblemError) string {
-	switch p.Code {
-	case "unauthenticated":
-		return "Tell the user that the API key is wrong, expired or revoked; an operator can make a new one."
-	case "insufficient_scope":
-		return "This key may not do this. Tell the user; an operator can make a key with the scope that detail names."
-	case "person_required":
-		return "Only a person may answer this. Give the user the answer_url, then call get_job with wait_seconds and elicit false."
-	case "not_found":
-		return "Check the ID. list_services, list_jobs and list_instances show what there is."
-	case "name_taken":
-		return "Another instance has this name. Call get_instance with instance_id to see it, or choose another name."
-	case "operation_in_progress":
-		return "Another job works on the instance. Call get_job with job_id and wait_seconds, then call this again."
-	case "question_already_answered", "question_expired", "question_withdrawn", "job_finished":
-		return "Call get_job to see how the job stands now."
-	case "quote_changed":
-		return "The price has changed. Call get_job, tell the user the new price and ask again."
-	case "binding_deleted":
-		return "There are no credentials, and waiting does not help. Call get_instance or list_instances to see what there is."
-	case "not_ready":
-		return "It is not ready yet. Call get_job with wait_seconds, then call this again."
-	case "idempotency_key_reused":
-		return "This idempotency_key was used with other arguments. Use a new one for a new start."
-	case "invalid_cursor":
-		return "Call the tool again without cursor."
-	case "unknown_service", "unknown_plan":
-		return "Call list_services to see the services and plans."
-	case "invalid_request", "body_too_large":
-		return "Correct the arguments that errors names and call the tool again."
+	if p.Code == "person_required" && p.AnswerURL == nil {
+		return "Only a person may decide this. Leave it out, or let the user call the REST API with a key of their own."
+	}
+	if step, ok := afterCode[p.Code]; ok {
+		return step
 	}
 	if p.Retryable || p.RetryAfter > 0 || p.Status == 429 || p.Status >= 502 {
 		return "Call the same tool with the same arguments again later, not before retry_after_seconds."
 	}
 	return "Tell the user the code, the detail and the request_id."
+}
+
+const (
+	seeJob      = "Call get_job to see how the job stands now."
+	seeServices = "Call list_services to see the services and plans."
+	mend        = "Correct the arguments that errors names and call the tool again."
+)
+
+// afterCode says what to do about the codes that are the same for all tools.
+var afterCode = map[string]string{
+	"unauthenticated":           "Tell the user that the API key is wrong, expired or revoked; an operator can make a new one.",
+	"insufficient_scope":        "This key may not do this. Tell the user; an operator can make a key with the scope that detail names.",
+	"person_required":           "Only a person may answer this. Give the user the answer_url, then call get_job with wait_seconds and elicit false.",
+	"not_found":                 "Check the ID. list_services, list_jobs and list_instances show what there is.",
+	"name_taken":                "Another instance has this name. Call get_instance with instance_id to see it, or choose another name.",
+	"operation_in_progress":     "Another job works on the instance. Call get_job with job_id and wait_seconds, then call this again.",
+	"question_already_answered": seeJob,
+	"question_expired":          seeJob,
+	"question_withdrawn":        seeJob,
+	"job_finished":              seeJob,
+	"quote_changed":             "The price has changed. Call get_job, tell the user the new price and ask again.",
+	"binding_deleted":           "There are no credentials, and waiting does not help. Call get_instance or list_instances to see what there is.",
+	"binding_rotated":           "It was rotated before. Use the binding that took its place, which detail names.",
+	"instance_not_active":       "Only an active instance can be changed. Call get_instance to see how it stands.",
+	"deletion_protected":        "It is protected. Only if the user wants it gone for good, call update_instance with deletion_protection false, then this again.",
+	"plan_removed":              "Its plan is offered no more: it can be used and deleted, but not changed. Tell the user.",
+	"plan_change_not_allowed":   "Call list_services: updates_to of the instance's plan lists the plans that it may change to.",
+	"update_not_repeatable":     "Do not repeat this update. Tell the user; an operator can look into it.",
+	"input_required":            "Ask the user and give answers for what errors names, or leave on_question out to have it asked.",
+	"not_ready":                 "It is not ready yet. Call get_job with wait_seconds, then call this again.",
+	"idempotency_key_reused":    "This idempotency_key was used with other arguments. Use a new one for a new start.",
+	"invalid_cursor":            "Call the tool again without cursor.",
+	"unknown_service":           seeServices,
+	"unknown_plan":              seeServices,
+	"invalid_request":           mend,
+	"body_too_large":            mend,
 }

@@ -36,7 +36,7 @@ func TestSchemasArePortable(t *testing.T) {
 			t.Errorf("%s: readOnlyHint is %v", tool["name"], annotations["readOnlyHint"])
 		}
 	}
-	if !slices.IsSorted(names) || len(names) != 10 {
+	if !slices.IsSorted(names) || len(names) != 14 {
 		t.Errorf("tools %v", names)
 	}
 }

@@ -15,6 +15,8 @@ type secretError struct {
 	what string
 	// answerURL is where a person answers; empty before there is a job.
 	answerURL string
+	// neverAsked: no job asks for it.
+	neverAsked bool
 }
 
 // Error implements error.
@@ -23,10 +25,14 @@ func (e *secretError) Error() string {
 }
 
 func (e *secretError) nextStep() string {
-	if e.answerURL == "" {
+	switch {
+	case e.neverAsked:
+		return "Do not ask the user for it. Tell the user to change it with the REST API, and call update_instance for the rest."
+	case e.answerURL == "":
 		return "Call start_provision again without it and without on_question. The job will ask for it, with a link to a page for the user."
+	default:
+		return "Do not ask the user for it. Give the user the answer_url, then call get_job with wait_seconds and elicit false."
 	}
-	return "Do not ask the user for it. Give the user the answer_url, then call get_job with wait_seconds and elicit false."
 }
 
 // checkNoSecret refuses an answer to a secret question.
@@ -61,6 +67,34 @@ func (c *call) checkNoSecretInStart() error {
 		for _, name := range secretNames(&plan) {
 			if slices.Contains(given, name) {
 				return &secretError{what: name}
+			}
+		}
+	}
+	return nil
+}
+
+// checkNoSecretInUpdate refuses new values of parameters that the plan, as it is or shall be, calls
+// secret. Where the instance or its service cannot be read, the update itself will say why.
+func (c *call) checkNoSecretInUpdate() error {
+	given := slices.Concat(c.args.names("answers"), c.args.names("parameters"))
+	if len(given) == 0 {
+		return nil
+	}
+	_, instance, err := decode[client.Instance](c.api.GetInstance(c.ctx, c.args.text("instance_id"), nil, c.forward))
+	if err != nil {
+		return nil //nolint:nilerr // See above.
+	}
+	_, service, err := decode[client.Service](c.api.GetService(c.ctx, instance.Service, nil, c.forward))
+	if err != nil {
+		return nil //nolint:nilerr // See above.
+	}
+	for _, plan := range service.Plans {
+		if plan.ID != instance.Plan && plan.ID != c.args.text("plan") {
+			continue
+		}
+		for _, name := range secretNames(&plan) {
+			if slices.Contains(given, name) {
+				return &secretError{what: name, neverAsked: true}
 			}
 		}
 	}

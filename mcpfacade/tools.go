@@ -19,13 +19,15 @@ type tool struct {
 	isTask bool
 }
 
-// The kinds of tools. Only a start reaches out into the open world: it makes something new there.
+// The kinds of tools. Only what makes something new reaches out into the open world.
 var (
 	no, yes = false, true
 
 	reads   = mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, DestructiveHint: &no, OpenWorldHint: &no}
 	starts  = mcp.ToolAnnotations{DestructiveHint: &no, OpenWorldHint: &yes}
 	removes = mcp.ToolAnnotations{IdempotentHint: true, DestructiveHint: &yes, OpenWorldHint: &no}
+	changes = removes // what there was is replaced
+	renews  = mcp.ToolAnnotations{DestructiveHint: &yes, OpenWorldHint: &yes}
 )
 
 var tools = []tool{
@@ -66,12 +68,30 @@ var tools = []tool{
 	},
 	{
 		name: "get_instance", title: "Get an instance", annotations: reads, serve: getInstance,
-		description: "Shows one instance: its state, where it is reached (no credentials) and its last job.",
+		description: "Shows one instance: its state, where it is reached (no credentials), when it ends and its last job.",
+	},
+	{
+		name: "update_instance", title: "Change an instance", annotations: changes, serve: updateInstance, asks: true, isTask: true,
+		description: "Changes an instance: labels, its end and protection at once, plan and parameters by a job. The plan's updates_to and " +
+			"x-mutable in list_services say what may change. validate_only changes nothing. May cost money: ask the user first.",
+	},
+	{
+		name: "create_binding", title: "Make credentials", annotations: starts, serve: createBinding, isTask: true,
+		description: "Makes another set of credentials for an instance by a job, such as for another program. Next, call get_job.",
+	},
+	{
+		name: "rotate_credentials", title: "Rotate credentials", annotations: renews, serve: rotateCredentials, isTask: true,
+		description: "Makes new credentials in the place of a binding's by a job. The old ones work on for the overlap and are then removed: " +
+			"see that what uses them gets the new ones in time. Next, call get_job.",
+	},
+	{
+		name: "delete_binding", title: "Remove credentials", annotations: removes, serve: deleteBinding, isTask: true,
+		description: "Removes the credentials of a binding by a job; what uses them is cut off, the data stays. Ask the user first. Next, call get_job.",
 	},
 	{
 		name: "deprovision_instance", title: "Delete an instance", annotations: removes, serve: deprovisionInstance, asks: true, isTask: true,
 		description: "Deletes an instance with all its data, for ever, by a job. Ask the user first. It also stops a provision that runs. " +
-			"A person may have to confirm it on a page: give the user the question's answer_url. Next, call get_job.",
+			"A person may have to confirm it on a page: give the user the question's answer_url. validate_only deletes nothing. Next, call get_job.",
 	},
 	{
 		name: "get_credentials", title: "Get credentials", annotations: reads, serve: getCredentials,

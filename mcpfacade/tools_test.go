@@ -68,6 +68,7 @@ func TestEveryArgumentReachesTheAPI(t *testing.T) {
 			"service": `"service":"postgres"`, "plan": `"plan":"small"`, "name": `"name":"orders"`,
 			"parameters": `"parameters":{"n":12345678901234567890}`, "answers": `"answers":{"region":"eu"}`, "on_question": `"on_question":"fail"`,
 			"labels": `"labels":{"a":"b"}`, "bind": `"bind":false`, "validate_only": `"validate_only":false`, "idempotency_key": "POST /v1/instances k1 ",
+			"expires_in": `"expires_in":3600`, "deletion_protection": `"deletion_protection":true`,
 			"elicit": "", // Of the facade alone.
 		}},
 		"get_job": {reaches: map[string]string{"job_id": "/v1/jobs/" + jobID, "wait_seconds": "wait=7", "elicit": ""}},
@@ -83,14 +84,27 @@ func TestEveryArgumentReachesTheAPI(t *testing.T) {
 			"limit": "limit=7", "cursor": "cursor=c1", "state": "state=failed", "service": "service=postgres", "name": "name=orders", "label": "label=a%3Db&label=c%3Dd",
 		}},
 		"get_instance":         {reaches: map[string]string{"instance_id": "GET /v1/instances/" + instanceID}},
-		"deprovision_instance": {reaches: map[string]string{"instance_id": "DELETE /v1/instances/" + instanceID}},
-		"get_credentials":      {reaches: map[string]string{"binding_id": "/v1/bindings/" + bindingID + "/credentials", "instance_id": "/v1/instances/" + instanceID + "/bindings"}},
+		"deprovision_instance": {reaches: map[string]string{"instance_id": "DELETE /v1/instances/" + instanceID, "validate_only": "?validate_only=false"}},
+		"update_instance": {reaches: map[string]string{
+			"instance_id": "PATCH /v1/instances/" + instanceID, "plan": `"plan":"small"`, "parameters": `"parameters":{"n":12345678901234567890}`,
+			"answers": `"answers":{"region":"eu"}`, "labels": `"labels":{"a":"b"}`, "expires_in": `"expires_in":3600`,
+			"deletion_protection": `"deletion_protection":true`, "validate_only": `"validate_only":false`, "elicit": "",
+		}},
+		"create_binding": {reaches: map[string]string{
+			"instance_id": "POST /v1/instances/" + instanceID + "/bindings", "name": `"name":"orders"`, "expires_in": `"expires_in":3600`,
+		}},
+		"rotate_credentials": {reaches: map[string]string{
+			"binding_id": "POST /v1/bindings/" + bindingID + "/rotate", "overlap": `"overlap":60`, "expires_in": `"expires_in":3600`,
+		}},
+		"delete_binding":  {reaches: map[string]string{"binding_id": "DELETE /v1/bindings/" + bindingID}},
+		"get_credentials": {reaches: map[string]string{"binding_id": "/v1/bindings/" + bindingID + "/credentials", "instance_id": "/v1/instances/" + instanceID + "/bindings"}},
 	}
 	values := map[string]any{
 		"limit": 7, "cursor": "c1", "service": "postgres", "plan": "small", "name": "orders", "parameters": json.RawMessage(`{"n":12345678901234567890}`),
 		"answers": map[string]any{"region": "eu"}, "on_question": "fail", "labels": map[string]any{"a": "b"}, "bind": false, "validate_only": false,
 		"idempotency_key": "k1", "job_id": jobID, "wait_seconds": 7, "question_id": questionID, "action": "accept", "content": map[string]any{"region": "eu"},
 		"state": "failed", "operation": "provision", "instance_id": instanceID, "label": []string{"a=b", "c=d"}, "binding_id": bindingID, "elicit": false,
+		"expires_in": 3600, "deletion_protection": true, "overlap": 60,
 	}
 	tools, err := connect(t, newFacade(t, newRecorder())).ListTools(t.Context(), nil)
 	if err != nil {
@@ -267,6 +281,8 @@ func TestSecretsDoNotPass(t *testing.T) {
 		"answer":            {"answer_question", map[string]any{"job_id": jobID, "question_id": secretID, "action": "accept", "content": map[string]any{"password": secret}}, "http://127.0.0.1/answer/" + secretID},
 		"answer in advance": {"start_provision", map[string]any{"service": "postgres", "plan": "small", "answers": map[string]any{"password": secret}}, "password"},
 		"parameter":         {"start_provision", map[string]any{"service": "postgres", "plan": "small", "parameters": map[string]any{"token": secret}}, "token"},
+		"new parameter":     {"update_instance", map[string]any{"instance_id": instanceID, "parameters": map[string]any{"token": secret}}, "REST"},
+		"of another plan":   {"update_instance", map[string]any{"instance_id": instanceID, "plan": "large", "parameters": map[string]any{"key": secret}}, "key"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -276,7 +292,7 @@ func TestSecretsDoNotPass(t *testing.T) {
 			if !isError || got["code"] != "secret_not_allowed" || !strings.Contains(text, tt.want) || strings.Contains(text, secret) {
 				t.Errorf("isError %t: %s", isError, text)
 			}
-			if asked := api.asked(); strings.Contains(asked, "POST") {
+			if asked := api.asked(); strings.Contains(asked, "POST") || strings.Contains(asked, "PATCH") {
 				t.Errorf("the API was asked: %s", asked)
 			}
 		})

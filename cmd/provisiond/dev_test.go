@@ -66,23 +66,45 @@ func TestDev(t *testing.T) {
 	}
 }
 
-// checkSession runs the session as it is printed: each newcomer pastes it.
+// checkSession runs the session as it is printed, and README.md's that goes on with it: each newcomer pastes
+// them.
 func checkSession(t *testing.T, printed string) {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "sh", "-c", sessionIn(t, printed)).CombinedOutput()
-	for _, want := range []string{
+	wants := []string{
 		`"state":"awaiting_input"`, `"state":"answered"`, `"state":"succeeded"`, `"uri":"postgresql://prov_u_`,
-	} {
+		`"labels":{"team":"shop"}`, `"amount":"5.00"`, `"plan":"standard"`, `"operation":"update"`, `"operation":"rotate"`,
+		`"checked_at":`, `"findings":[]`, `"name":"confirm_destroy"`,
+	}
+	if _, err := exec.LookPath("psql"); err == nil {
+		wants = append(wants, "current_database")
+	}
+	out, err := exec.CommandContext(t.Context(), "sh", "-c", sessionIn(t, printed)+"\n"+lifeInReadme(t)).CombinedOutput()
+	for _, want := range wants {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("the session does not show %s", want)
 		}
 	}
-	if _, noPsql := exec.LookPath("psql"); err != nil && noPsql == nil {
-		t.Errorf("the session ends with %v", err)
+	if err != nil || strings.Contains(string(out), `"request_id"`) {
+		t.Errorf("the session ends with %v or shows a problem", err)
 	}
 	if t.Failed() {
 		t.Logf("session:\n%s", out)
 	}
+}
+
+// lifeInReadme is README.md's session on the life of the instance.
+func lifeInReadme(t *testing.T) string {
+	t.Helper()
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, begins := strings.Cut(string(readme), "\nINSTANCE=")
+	life, _, ends := strings.Cut(rest, "```")
+	if !begins || !ends {
+		t.Fatal("README.md has no session on the life of an instance")
+	}
+	return "INSTANCE=" + life
 }
 
 // checkSecrets checks that what is secret is its owner's alone.

@@ -96,12 +96,52 @@ func union(a, b schema) schema {
 			return !slices.Contains(required, name)
 		})
 	}
+	if enum := unionEnum(stringsOf(a["enum"]), stringsOf(b["enum"])); enum != nil {
+		out["enum"] = enum
+	} else {
+		delete(out, "enum")
+	}
 	ia, _ := a["items"].(schema)
 	ib, _ := b["items"].(schema)
 	if ia != nil && ib != nil {
 		out["items"] = union(ia, ib)
 	}
 	return out
+}
+
+// unionEnum are the values of both; nil where one of them allows any.
+func unionEnum(a, b []string) []string {
+	if a == nil || b == nil {
+		return nil
+	}
+	for _, value := range b {
+		if !slices.Contains(a, value) {
+			a = append(a, value)
+		}
+	}
+	return a
+}
+
+// keepOnly leaves out the properties of an object, or of the items of a list, that are not named; nil names
+// all.
+func keepOnly(s schema, names []string) error {
+	if names == nil {
+		return nil
+	}
+	if items, ok := at(s, "properties", "items", "items").(schema); ok {
+		return keepOnly(items, names)
+	}
+	properties, _ := s["properties"].(schema)
+	for _, name := range names {
+		if _, ok := properties[name]; !ok {
+			return fmt.Errorf("no property is called %s", name)
+		}
+	}
+	maps.DeleteFunc(properties, func(name string, _ any) bool { return !slices.Contains(names, name) })
+	if required, ok := s["required"]; ok {
+		s["required"] = slices.DeleteFunc(stringsOf(required), func(name string) bool { return !slices.Contains(names, name) })
+	}
+	return nil
 }
 
 // cutBelow leaves out the properties of objects more than depth levels down. An array is no level.

@@ -69,6 +69,9 @@ func (d *document) output(t tool) (schema, error) {
 	if properties == nil {
 		return nil, fmt.Errorf("%s: not an object with properties", strings.Join(t.output, ", "))
 	}
+	if err := keepOnly(out, t.tells); err != nil {
+		return nil, err
+	}
 	properties["next_step"] = schema{"type": "string"}
 	if _, list := properties["items"]; list {
 		properties["truncated"] = schema{"type": "boolean"}

@@ -1,5 +1,7 @@
 package main
 
+import "slices"
+
 // tool says where the schemas of one MCP tool come from.
 type tool struct {
 	name string
@@ -9,6 +11,9 @@ type tool struct {
 	output []string
 	// depth is down to which level of objects the output is told; 0 is all. get_job tells all of a job.
 	depth int
+	// tells names the properties of the output, or of the items of a list, that are told; nil is all. A
+	// result may have more.
+	tells []string
 }
 
 // arg is one argument: a parameter or a property of the body of an operation.
@@ -40,8 +45,9 @@ var notes = map[string]string{
 
 // descriptions replace the contract's: they tell a model where it finds an argument.
 var descriptions = map[string]string{
+	"binding_id":  "The binding's ID, from the job that made it.",
 	"instance_id": "The instance's ID, from a job or list_instances.",
-	"job_id":      "The job's ID, from start_provision, deprovision_instance or list_jobs.",
+	"job_id":      "The job's ID, from the tool that started it or list_jobs.",
 	"operation":   "Only jobs of this operation.",
 	"question_id": "The ID of an open question in the job's questions.",
 }
@@ -67,6 +73,13 @@ func pageLimit(operation string) arg {
 	}
 }
 
+// What is told of the results of tools that are called once in a job's life.
+var (
+	jobInBrief       = []string{"id", "state", "instance_id", "binding_id", "questions", "error"}
+	preflightInBrief = []string{"valid", "blockers", "price", "external_names"}
+	instanceInBrief  = []string{"plan", "parameters", "labels", "expires_at", "deletion_protection"}
+)
+
 var tools = []tool{
 	{
 		name: "list_services",
@@ -75,13 +88,16 @@ var tools = []tool{
 			note: "Only this one; then no limit or cursor.",
 		}),
 		output: []string{"ServiceList"},
+		depth:  3,
 	},
 	{
 		name: "start_provision",
 		args: append(args("createInstance", "service", "plan", "name", "parameters", "answers", "on_question",
-			"labels", "bind", "validate_only"),
+			"labels", "bind", "expires_in", "deletion_protection", "validate_only"),
 			arg{name: "idempotency_key", operation: "createInstance", from: "Idempotency-Key"}, elicit),
 		output: []string{"Job", "Preflight"},
+		depth:  1,
+		tells:  slices.Concat(preflightInBrief, jobInBrief),
 	},
 	{
 		name: "get_job",
@@ -96,23 +112,62 @@ var tools = []tool{
 		args:   args("answerQuestion", "job_id", "question_id", "action", "content"),
 		output: []string{"Job"},
 		depth:  1,
+		tells:  jobInBrief,
 	},
-	{name: "cancel_job", args: args("cancelJob", "job_id"), output: []string{"Job"}, depth: 1},
+	{name: "cancel_job", args: args("cancelJob", "job_id"), output: []string{"Job"}, depth: 1, tells: jobInBrief},
 	{
 		name: "list_jobs",
 		args: append(args("listJobs", "cursor", "state", "operation", "instance_id", "service", "label"),
 			pageLimit("listJobs")),
 		output: []string{"JobList"},
 		depth:  2,
+		tells:  slices.Concat(jobInBrief, []string{"operation", "service", "plan", "created_at"}),
 	},
 	{
 		name: "list_instances",
 		args: append(args("listInstances", "cursor", "state", "service", "label"), pageLimit("listInstances"),
 			arg{name: "name", operation: "listInstances", from: "name"}),
 		output: []string{"InstanceList"},
+		depth:  2,
+		tells:  slices.Concat(instanceInBrief, []string{"id", "name", "service", "state", "job_id", "created_at"}),
 	},
 	{name: "get_instance", args: args("getInstance", "instance_id"), output: []string{"Instance"}},
-	{name: "deprovision_instance", args: args("deleteInstance", "instance_id"), output: []string{"Job"}, depth: 1},
+	{
+		name:   "deprovision_instance",
+		args:   args("deleteInstance", "instance_id", "validate_only"),
+		output: []string{"Job", "Preflight"},
+		depth:  1,
+		tells:  slices.Concat(preflightInBrief, jobInBrief),
+	},
+	{
+		name: "update_instance",
+		args: append(args("updateInstance", "instance_id", "plan", "parameters", "answers", "labels", "deletion_protection", "validate_only"),
+			arg{
+				name: "expires_in", operation: "updateInstance", from: "expires_in",
+				set: schema{"type": "integer", "minimum": 0, "description": "Seconds from now until it is deprovisioned; 0 takes its end away."},
+			}, elicit),
+		output: []string{"Job", "Instance", "Preflight"},
+		depth:  1,
+		tells:  slices.Concat(preflightInBrief, jobInBrief, instanceInBrief),
+	},
+	{
+		name: "create_binding",
+		args: append(args("createBinding", "instance_id", "expires_in"), arg{
+			name: "name", operation: "createBinding", from: "name",
+			note: "With the name of one that there is, nothing is made.",
+		}),
+		output: []string{"Job"},
+		depth:  1,
+		tells:  jobInBrief,
+	},
+	{
+		name:   "rotate_credentials",
+		args:   args("rotateBinding", "binding_id", "overlap", "expires_in"),
+		output: []string{"Job"},
+		depth:  1,
+		tells:  jobInBrief,
+	},
+	{name: "delete_binding", args: args("deleteBinding", "binding_id"), output: []string{"Job"}, depth: 1, tells: jobInBrief},
 	{
 		name: "get_credentials",
 		args: []arg{

@@ -1,0 +1,74 @@
+package mcpfacade
+
+import (
+	"net/http"
+
+	"github.com/provisiond/provisiond/client"
+)
+
+func createBinding(c *call) (*answer, error) {
+	payload, err := c.args.object("name", "expires_in")
+	if err != nil {
+		return nil, err
+	}
+	return aboutJob(decode[client.Job](c.api.CreateBindingWithBody(c.ctx, c.args.text("instance_id"), nil, mediaType, payload, c.forward)))
+}
+
+func rotateCredentials(c *call) (*answer, error) {
+	payload, err := c.args.object("overlap", "expires_in")
+	if err != nil {
+		return nil, err
+	}
+	return aboutJob(decode[client.Job](c.api.RotateBindingWithBody(c.ctx, c.args.text("binding_id"), nil, mediaType, payload, c.forward)))
+}
+
+func deleteBinding(c *call) (*answer, error) {
+	return aboutJob(decode[client.Job](c.api.DeleteBinding(c.ctx, c.args.text("binding_id"), nil, c.forward)))
+}
+
+func getCredentials(c *call) (*answer, error) {
+	id, err := c.bindingID()
+	if err != nil {
+		return nil, err
+	}
+	body, err := body(c.api.GetCredentials(c.ctx, id, c.forward))
+	if err != nil {
+		return nil, err
+	}
+	return &answer{
+		body: body, whole: true,
+		nextStep: "Use the credentials where the user wants them. Do not write them into source code, logs or chat.",
+	}, nil
+}
+
+// bindingID is the binding_id given, or the newest active binding of the instance_id given.
+func (c *call) bindingID() (string, error) {
+	id, instanceID := c.args.text("binding_id"), c.args.text("instance_id")
+	if (id == "") == (instanceID == "") {
+		return "", wrongArgument("binding_id", "give either binding_id or instance_id")
+	}
+	if id != "" {
+		return id, nil
+	}
+	_, list, err := decode[client.BindingList](c.api.ListBindings(c.ctx, instanceID, nil, c.forward))
+	if err != nil {
+		return "", err
+	}
+	pending := false
+	for _, binding := range list.Items {
+		if binding.State == client.BindingStateActive {
+			return binding.ID, nil
+		}
+		pending = pending || binding.State == client.BindingStatePending
+	}
+	return "", noCredentials(pending)
+}
+
+// noCredentials is what the API says of a binding that has no credentials yet, or never will.
+func noCredentials(pending bool) error {
+	code, detail := "binding_deleted", "The instance has no credentials: it is deleted, it failed, or it was made with bind false."
+	if pending {
+		code, detail = "not_ready", "The credentials are not made yet."
+	}
+	return &client.ProblemError{Problem: &client.Problem{Status: http.StatusConflict, Code: code, Detail: &detail, Retryable: pending}}
+}

@@ -1,0 +1,107 @@
+package mcpfacade_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// What to do next, by what a job did and how it ended, and by what is the matter with an instance.
+func TestNextStepsOfALife(t *testing.T) {
+	t.Parallel()
+	job := func(operation, state string) string {
+		return strings.Replace(jobBody(state), `"operation":"provision"`, `"operation":"`+operation+`"`, 1)
+	}
+	instance := func(old, changed string) string { return strings.Replace(instanceBody, old, changed, 1) }
+	const instanceRoute = "GET /v1/instances/" + instanceID
+	theJob, theInstance, theBinding := map[string]any{"job_id": jobID}, map[string]any{"instance_id": instanceID}, map[string]any{"binding_id": bindingID}
+	for name, tt := range map[string]struct {
+		tool    string
+		args    map[string]any
+		route   string
+		status  int
+		body    string
+		isError bool
+		want    string
+		not     string
+	}{
+		"updated":                {"get_job", theJob, jobRoute, 200, job("update", "succeeded"), false, "get_instance", "get_credentials"},
+		"update failed":          {"get_job", theJob, jobRoute, 200, job("update", "failed"), false, "update_repeatable", "deprovision"},
+		"bound":                  {"get_job", theJob, jobRoute, 200, job("bind", "succeeded"), false, bindingID, ""},
+		"bind failed":            {"get_job", theJob, jobRoute, 200, job("bind", "failed"), false, "as before", "deprovision"},
+		"rotated":                {"get_job", theJob, jobRoute, 200, job("rotate", "succeeded"), false, "before the overlap ends", ""},
+		"unbound":                {"get_job", theJob, jobRoute, 200, job("unbind", "succeeded"), false, "gone", "get_credentials"},
+		"checked":                {"get_job", theJob, jobRoute, 200, job("check", "succeeded"), false, "findings", "get_credentials"},
+		"broken":                 {"get_instance", theInstance, instanceRoute, 200, instance(`"usable":true`, `"usable":false`), false, "broken", "is ready"},
+		"not again":              {"get_instance", theInstance, instanceRoute, 200, instance(`"update_repeatable":true`, `"update_repeatable":false`), false, "Do not repeat", ""},
+		"differs":                {"get_instance", theInstance, instanceRoute, 200, instance(`"findings":[]`, `"findings":[{"kind":"missing","object_kind":"role","object_name":"r","detail":"d"}]`), false, "findings", ""},
+		"ends":                   {"get_instance", theInstance, instanceRoute, 200, instance(`"usable"`, `"expires_at":"2026-01-01T00:00:00Z","usable"`), false, "expires_in", ""},
+		"rotated before":         {"rotate_credentials", theBinding, "POST /v1/bindings/" + bindingID + "/rotate", 409, problemBody(409, "binding_rotated", ""), true, "took its place", ""},
+		"not active":             {"create_binding", theInstance, "POST /v1/instances/" + instanceID + "/bindings", 409, problemBody(409, "instance_not_active", ""), true, "get_instance", ""},
+		"protected":              {"deprovision_instance", theInstance, "DELETE /v1/instances/" + instanceID, 409, problemBody(409, "deletion_protected", ""), true, "deletion_protection false", ""},
+		"plan removed":           {"update_instance", theInstance, patchRoute, 409, problemBody(409, "plan_removed", ""), true, "not changed", ""},
+		"plan change":            {"update_instance", theInstance, patchRoute, 422, problemBody(422, "plan_change_not_allowed", ""), true, "updates_to", ""},
+		"not repeatable":         {"update_instance", theInstance, patchRoute, 409, problemBody(409, "update_not_repeatable", ""), true, "Do not repeat", ""},
+		"for a person":           {"update_instance", theInstance, patchRoute, 403, problemBody(403, "person_required", ""), true, "key of their own", "answer_url"},
+		"needs input":            {"start_provision", map[string]any{"service": "postgres", "plan": "small"}, "POST /v1/instances", 422, problemBody(422, "input_required", ""), true, "on_question", ""},
+		"preflight of an update": {"update_instance", map[string]any{"instance_id": instanceID, "validate_only": true}, patchRoute, 200, validBody, false, "call update_instance without validate_only", ""},
+		"preflight of a delete":  {"deprovision_instance", map[string]any{"instance_id": instanceID, "validate_only": true}, "DELETE /v1/instances/" + instanceID, 200, validBody, false, "call deprovision_instance without", ""},
+		"no job":                 {"update_instance", theInstance, patchRoute, 200, instanceBody, false, "no job was needed", "get_job"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			api := newRecorder()
+			api.set(tt.route, tt.status, tt.body)
+			got, isError := use(t, connect(t, newFacade(t, api)), tt.tool, tt.args)
+			next := got["next_step"].(string)
+			if isError != tt.isError || !strings.Contains(next, tt.want) || tt.not != "" && strings.Contains(next, tt.not) {
+				t.Errorf("isError %t, next step %q", isError, next)
+			}
+		})
+	}
+}
+
+const (
+	patchRoute = "PATCH /v1/instances/" + instanceID
+	validBody  = `{"valid":true,"blockers":[],"questions":[],"external_names":[]}`
+)
+
+// The end of an instance is put off by seconds and taken away by 0, which is the API's null.
+func TestExpiryThroughATool(t *testing.T) {
+	t.Parallel()
+	for given, want := range map[int]string{0: `{"expires_in":null}`, 60: `{"expires_in":60}`} {
+		api := newRecorder()
+		use(t, connect(t, newFacade(t, api)), "update_instance", map[string]any{"instance_id": instanceID, "expires_in": given})
+		if !strings.Contains(api.asked(), want) {
+			t.Errorf("expires_in %d: the API was asked %s", given, api.asked())
+		}
+	}
+}
+
+// An update asks as a start does, by the job that it has started; one that needs no job asks nothing.
+func TestUpdateAsks(t *testing.T) {
+	t.Parallel()
+	const arguments = `"instance_id":"` + instanceID + `","plan":"large"`
+	api := newRecorder().settles()
+	api.set(patchRoute, http.StatusAccepted, jobBody("awaiting_input"))
+	handler := newFacade(t, api)
+	asked := resultOf(t, callTool(t, handler, canForm, "update_instance", arguments, ""))
+	if isPlain(asked) {
+		t.Fatalf("%v", asked)
+	}
+	answered := resultOf(t, callTool(t, handler, canForm, "update_instance", arguments, retry(t, asked["requestState"], accepted)))
+	if !isPlain(answered) || strings.Count(api.asked(), "PATCH ") != 1 {
+		t.Errorf("%v after %s", answered, api.asked())
+	}
+	if asData := resultOf(t, callTool(t, handler, canForm, "update_instance", arguments+`,"elicit":false`, "")); !isPlain(asData) {
+		t.Errorf("%v", asData)
+	}
+	api.set(patchRoute, http.StatusOK, instanceBody)
+	if done := resultOf(t, callTool(t, handler, canForm, "update_instance", arguments, "")); !isPlain(done) {
+		t.Errorf("%v", done)
+	}
+	api.set(patchRoute, http.StatusAccepted, jobBody("pending"))
+	if task := resultOf(t, callTool(t, handler, canTasks, "update_instance", arguments, "")); task["resultType"] != "task" || task["taskId"] != jobID {
+		t.Errorf("%v", task)
+	}
+}
