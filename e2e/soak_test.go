@@ -192,13 +192,33 @@ func (s *soak) call(method, path string, body, into any) {
 		if err := json.Unmarshal([]byte(resp.body), into); err != nil {
 			s.t.Errorf("%s %s: %v: %s", method, path, err, resp.body)
 		}
+	case resp.status == http.StatusAccepted:
 		s.begun.Add(1)
+		if rand.N(4) > 0 {
+			s.follow(resp)
+		}
 	case resp.status/100 == 2:
 		s.begun.Add(1)
 	case resp.status == http.StatusConflict || resp.status == http.StatusNotFound:
 		s.refusals.Add(1)
 	default:
 		s.t.Errorf("%s %s: %s", method, path, resp)
+	}
+}
+
+// follow waits a while for the end of a job, so that the next operation finds the instance free.
+func (s *soak) follow(accepted response) {
+	s.t.Helper()
+	for range 3 {
+		resp, err := s.try(s.t, s.balancer.URL, http.MethodGet, accepted.header.Get("Location")+"?wait=5", "", http.Header{})
+		if err != nil || resp.status != http.StatusOK {
+			s.t.Errorf("poll: %s, %v", resp, err)
+			return
+		}
+		var job soakJob
+		if err := json.Unmarshal([]byte(resp.body), &job); err != nil || job.State != "pending" {
+			return
+		}
 	}
 }
 
@@ -260,16 +280,17 @@ func (s *soak) compare() {
 
 func (s *soak) instances() []soakInstance {
 	var all []soakInstance
-	for cursor := ""; ; {
+	for path := "/v1/instances?limit=200"; ; {
 		var page struct {
 			Items      []soakInstance
 			NextCursor string `json:"next_cursor"`
 		}
-		s.call(http.MethodGet, "/v1/instances?limit=200&cursor="+cursor, nil, &page)
+		s.call(http.MethodGet, path, nil, &page)
 		all = append(all, page.Items...)
-		if cursor = page.NextCursor; cursor == "" {
+		if page.NextCursor == "" {
 			return all
 		}
+		path = "/v1/instances?limit=200&cursor=" + page.NextCursor
 	}
 }
 
