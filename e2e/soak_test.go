@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -120,7 +120,7 @@ func (s *soak) operate() {
 	case 0, 1:
 		s.call(http.MethodPatch, at, object{"plan": []string{"small", "large"}[rand.N(2)]}, nil)
 	case 2:
-		s.call(http.MethodPatch, at, object{"labels": object{"n": fmt.Sprint(rand.N(9))}}, nil)
+		s.call(http.MethodPatch, at, object{"labels": object{"n": strconv.Itoa(rand.N(9))}}, nil)
 	case 3, 4:
 		s.call(http.MethodPost, at+"/bindings", object{}, nil)
 	case 5, 6:
