@@ -462,7 +462,7 @@ type Credentials struct {
 
 // Event defines model for Event.
 type Event struct {
-	// Actor A key's ID, `oidc:` and a hash for a token, `worker` or `sweeper`.
+	// Actor A key's ID, `oidc:` and a hash for a token, `worker`, `sweeper` or `operator`.
 	Actor string                 `json:"actor"`
 	At    time.Time              `json:"at"`
 	Data  map[string]interface{} `json:"data"`
@@ -669,8 +669,8 @@ type Job struct {
 
 // JobError defines model for JobError.
 type JobError struct {
-	// Code `question_expired`, `input_required`, `deadline_exceeded`, `needs_operator`, `not_mine`, or
-	// the provider's own.
+	// Code `question_expired`, `input_required`, `deadline_exceeded`, `needs_operator`, `not_mine`,
+	// `failed_by_operator`, `forgotten_by_operator`, or the provider's own.
 	Code    string `json:"code"`
 	Message string `json:"message"`
 

@@ -44,6 +44,8 @@ type Blocker struct {
 	ClearedBy Clearer
 	// JobID is the job that must end first, where that is the reason.
 	JobID string
+	// refusal is the error that it was made of.
+	refusal *Error
 }
 
 func blocker(code Code, pointer, detail string, by Clearer) Blocker {
@@ -56,7 +58,7 @@ func blockerOf(err error, pointer string) Blocker {
 	by := map[Code]Clearer{
 		OperationInProgress: ByWaiting, NotReady: ByWaiting, PlanRemoved: ByOperator, InstanceNotActive: ByNobody, PersonRequired: ByPerson,
 	}[e.Code]
-	return Blocker{Code: e.Code, Pointer: pointer, Detail: e.Detail, ClearedBy: cmp.Or(by, ByCaller), JobID: e.JobID}
+	return Blocker{Code: e.Code, Pointer: pointer, Detail: e.Detail, ClearedBy: cmp.Or(by, ByCaller), JobID: e.JobID, refusal: e}
 }
 
 // Preflight says what a start would be refused for and would ask, and makes nothing.
@@ -399,6 +401,9 @@ func (p *startPlan) questionRows(s *Service, j *jobRow) []*questionRow {
 
 // blockedError makes one error of all blockers: the first one's code, and the rules by field.
 func blockedError(blockers []Blocker) error {
+	if len(blockers) == 1 && blockers[0].refusal != nil {
+		return blockers[0].refusal
+	}
 	e := &Error{Code: blockers[0].Code, Detail: blockers[0].Detail, JobID: blockers[0].JobID}
 	if len(blockers) == 1 && blockers[0].Pointer == "" {
 		return e
