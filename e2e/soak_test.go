@@ -226,20 +226,29 @@ func (s *soak) follow(accepted response) {
 func (s *soak) settle() {
 	s.t.Helper()
 	const busy = `
-		SELECT (SELECT count(*) FROM job WHERE finished_at IS NULL)
-		     + (SELECT count(*) FROM binding WHERE removing)
-		     + (SELECT count(*) FROM binding b JOIN instance i ON i.id = b.instance_id WHERE b.state = 'active' AND b.expires_at < clock_timestamp() AND i.state = 'active')
-		     + (SELECT count(*) FROM instance WHERE expires_at < clock_timestamp() AND state IN ('provisioning', 'active'))`
-	var n int
+		SELECT format('%s %s of %s is %s (%s)', operation, id, instance_id, state, phase) FROM job WHERE finished_at IS NULL
+		UNION ALL
+		SELECT format('binding %s of %s is being removed', id, instance_id) FROM binding WHERE removing
+		UNION ALL
+		SELECT format('binding %s of %s has expired at %s', b.id, i.id, b.expires_at) FROM binding b JOIN instance i ON i.id = b.instance_id
+		WHERE b.state = 'active' AND b.expires_at < clock_timestamp() AND i.state = 'active'
+		UNION ALL
+		SELECT format('%s is %s and has expired at %s', id, state, expires_at) FROM instance
+		WHERE expires_at < clock_timestamp() AND state IN ('provisioning', 'active')`
 	for end := time.Now().Add(3 * patience); ; time.Sleep(50 * time.Millisecond) {
-		if err := s.db.QueryRow(context.Background(), busy).Scan(&n); err != nil {
+		rows, err := s.db.Query(context.Background(), busy)
+		if err != nil {
 			s.t.Fatal(err)
 		}
-		if n == 0 {
+		todo, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		if len(todo) == 0 {
 			return
 		}
 		if time.Now().After(end) {
-			s.t.Fatalf("%d things are still to be done", n)
+			s.t.Fatalf("still to be done:\n%s", strings.Join(todo, "\n"))
 		}
 	}
 }

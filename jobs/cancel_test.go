@@ -2,6 +2,8 @@ package jobs
 
 import (
 	"context"
+	"slices"
+	"sync"
 	"testing"
 
 	"github.com/provisiond/provisiond/provider"
@@ -120,6 +122,53 @@ func TestDeleteDuringProvisionCancelsItFirst(t *testing.T) {
 	mustBe(t, "overlap", f.back.overlap, false)
 	in, _ := f.GetInstance(t.Context(), f.caller, j.InstanceID)
 	mustBe(t, "instance", in.State, InstanceDeleted)
+}
+
+func TestRacingDeletesDuringProvision(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	for range 20 {
+		j := f.start(t, StartRequest{}) // no worker runs; the lock of its job is what the calls wait for
+		f.claimed(t, j)
+		ids := make([]string, 8)
+		var all sync.WaitGroup
+		for i := range ids {
+			all.Go(func() {
+				res, err := f.Delete(t.Context(), f.caller, DeleteRequest{InstanceID: j.InstanceID})
+				if err != nil {
+					t.Error(err)
+				}
+				ids[i] = res.Job.ID
+			})
+		}
+		all.Wait()
+		mustBe(t, "jobs that delete it", len(slices.Compact(ids)), 1)
+	}
+}
+
+func TestDeleteCalledOffAsTheJobBeforeItEnds(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	for range 30 {
+		j := f.start(t, StartRequest{})
+		before := f.claimed(t, j)
+		res, err := f.Delete(t.Context(), f.caller, DeleteRequest{InstanceID: j.InstanceID})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var both sync.WaitGroup
+		both.Go(func() {
+			if _, err := f.Cancel(t.Context(), f.caller, res.Job.ID, ""); err != nil {
+				t.Error(err)
+			}
+		})
+		both.Go(func() {
+			if err := before.settle(t.Context(), nil, outcome{}); err != nil {
+				t.Error(err)
+			}
+		})
+		both.Wait()
+	}
 }
 
 func TestDeleteWhileAwaitingInput(t *testing.T) {

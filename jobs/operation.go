@@ -49,28 +49,33 @@ func (s *Service) lockInstance(ctx context.Context, tx pgx.Tx, tenantID, instanc
 	if in, err = s.lockInstanceRow(ctx, tx, tenantID, instanceID); err != nil {
 		return nil, nil, err
 	}
-	var begun bool
-	err = tx.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM job WHERE instance_id = $1 AND finished_at IS NULL)`, instanceID).Scan(&begun)
+	// Under the lock of the instance no job begins.
+	id, err := liveJobID(ctx, tx, tenantID, instanceID)
 	if err != nil {
-		return nil, nil, fmt.Errorf("find live job: %w", err)
+		return nil, nil, err
 	}
-	if begun != (live != nil) {
-		return nil, nil, errAgain // between the two locks
+	if live == nil && id != "" || live != nil && id != live.ID {
+		return nil, nil, errAgain // one began or ended between the two locks
 	}
 	return live, in, nil
 }
 
-// lockLive locks the instance's live job.
-func lockLive(ctx context.Context, tx pgx.Tx, tenantID, instanceID string) (*jobRow, error) {
-	var id string
-	err := tx.QueryRow(ctx, `
+// liveJobID finds the instance's live job, the one that waits rather than the one that it waits for; "" is none.
+func liveJobID(ctx context.Context, tx pgx.Tx, tenantID, instanceID string) (id string, err error) {
+	err = tx.QueryRow(ctx, `
 		SELECT id FROM job WHERE tenant_id = $1 AND instance_id = $2 AND finished_at IS NULL
 		ORDER BY waits_for IS NULL LIMIT 1`, tenantID, instanceID).Scan(&id)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, nil //nolint:nilnil // no live job is not an error
+		return "", nil
 	}
-	if err != nil {
-		return nil, fmt.Errorf("find live job: %w", err)
+	return id, wrap("find live job", err)
+}
+
+// lockLive locks the instance's live job; nil where there is none.
+func lockLive(ctx context.Context, tx pgx.Tx, tenantID, instanceID string) (*jobRow, error) {
+	id, err := liveJobID(ctx, tx, tenantID, instanceID)
+	if id == "" || err != nil {
+		return nil, err
 	}
 	j, err := lockJob(ctx, tx, id, `FOR UPDATE`)
 	if err != nil {

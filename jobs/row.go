@@ -50,9 +50,10 @@ const jobRowSelect = `
 	FROM job j WHERE j.id = $1 `
 
 // jobSurroundings is read by a statement of its own, after the lock: only then does its snapshot
-// hold what the lock was waited for.
+// hold what the lock was waited for. The successor is locked, so that it is not called off meanwhile.
 const jobSurroundings = `
-	SELECT clock_timestamp(), i.touched, EXISTS (SELECT 1 FROM job w WHERE w.waits_for = j.id)
+	WITH successor AS (SELECT 1 FROM job WHERE waits_for = $1 FOR UPDATE)
+	SELECT clock_timestamp(), i.touched, EXISTS (SELECT FROM successor)
 	FROM job j JOIN instance i ON i.id = j.instance_id WHERE j.id = $1`
 
 // lockJob reads a job under a row lock. It returns NotFound where the row does not fit the condition,
