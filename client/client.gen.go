@@ -1599,8 +1599,9 @@ type ClientInterface interface {
 	//
 	// The job goes on as `pending` with phase `canceling` until what it made is cleaned up, then it
 	// is `canceled`. A canceled job again is no error. Any other finished job is `409 job_finished`.
-	// A canceled `deprovision` leaves its instance `failed`, unless it had not begun. A canceled `update`
-	// may have changed something already; a check tells. Needs scope `instances:write`.
+	// A canceled `deprovision` leaves its instance `failed`, with what is perhaps left in `leftovers`,
+	// unless it had not begun; delete the instance again. A canceled `update` may have changed something
+	// already; a check tells. Needs scope `instances:write`.
 	//
 	// Corresponds with POST /v1/jobs/{job_id}/cancel (the `CancelJob` operationId).
 	CancelJob(ctx context.Context, jobID JobID, params *CancelJobParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -2055,8 +2056,9 @@ func (c *Client) GetJob(ctx context.Context, jobID JobID, params *GetJobParams, 
 //
 // The job goes on as `pending` with phase `canceling` until what it made is cleaned up, then it
 // is `canceled`. A canceled job again is no error. Any other finished job is `409 job_finished`.
-// A canceled `deprovision` leaves its instance `failed`, unless it had not begun. A canceled `update`
-// may have changed something already; a check tells. Needs scope `instances:write`.
+// A canceled `deprovision` leaves its instance `failed`, with what is perhaps left in `leftovers`,
+// unless it had not begun; delete the instance again. A canceled `update` may have changed something
+// already; a check tells. Needs scope `instances:write`.
 //
 // Corresponds with POST /v1/jobs/{job_id}/cancel (the `CancelJob` operationId).
 func (c *Client) CancelJob(ctx context.Context, jobID JobID, params *CancelJobParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3767,8 +3769,9 @@ type ClientWithResponsesInterface interface {
 	//
 	// The job goes on as `pending` with phase `canceling` until what it made is cleaned up, then it
 	// is `canceled`. A canceled job again is no error. Any other finished job is `409 job_finished`.
-	// A canceled `deprovision` leaves its instance `failed`, unless it had not begun. A canceled `update`
-	// may have changed something already; a check tells. Needs scope `instances:write`.
+	// A canceled `deprovision` leaves its instance `failed`, with what is perhaps left in `leftovers`,
+	// unless it had not begun; delete the instance again. A canceled `update` may have changed something
+	// already; a check tells. Needs scope `instances:write`.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -5449,8 +5452,9 @@ func (c *ClientWithResponses) GetJobWithResponse(ctx context.Context, jobID JobI
 //
 // The job goes on as `pending` with phase `canceling` until what it made is cleaned up, then it
 // is `canceled`. A canceled job again is no error. Any other finished job is `409 job_finished`.
-// A canceled `deprovision` leaves its instance `failed`, unless it had not begun. A canceled `update`
-// may have changed something already; a check tells. Needs scope `instances:write`.
+// A canceled `deprovision` leaves its instance `failed`, with what is perhaps left in `leftovers`,
+// unless it had not begun; delete the instance again. A canceled `update` may have changed something
+// already; a check tells. Needs scope `instances:write`.
 //
 // Returns a wrapper object for the known response body format(s).
 //

@@ -50,6 +50,9 @@ func (s *Service) settleEnding(ctx context.Context, w *write, j *jobRow, actor s
 	if err := closeQuestions(ctx, w, j.ID, QuestionWithdrawn); err != nil {
 		return err
 	}
+	if j.ending == Canceled && j.Operation == OpDeprovision && !j.neverRan() {
+		j.Leftovers = leftoversOf(j, nil, &JobError{Code: codeCanceled, Message: "The deletion was canceled before its end; delete the instance again."})
+	}
 	if !j.needsCleanup() {
 		return s.finish(ctx, w, j, j.ending, actor)
 	}

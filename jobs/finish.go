@@ -24,6 +24,7 @@ const (
 	codeProvider        = "provider_error"
 	codeOperator        = "failed_by_operator"
 	codeForgotten       = "forgotten_by_operator"
+	codeCanceled        = "canceled"
 )
 
 // The steps of a job that is queued: it has not begun or goes on after an answer, or it waits for its next try.

@@ -422,3 +422,48 @@ func TestOrphans(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// A deletion that is called off in its course has perhaps removed a part. That is on the ledger, and is
+// not removed until somebody asks again.
+func TestCanceledDeletionIsOnTheLedger(t *testing.T) {
+	t.Parallel()
+	f, j := newLife(t, "brief")
+	begun := make(chan struct{})
+	f.back.deprovision = func(ctx context.Context, _ *provider.Request) error {
+		close(begun)
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	res, err := f.Delete(t.Context(), f.caller, DeleteRequest{InstanceID: j.InstanceID})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-begun
+	if _, err := f.Cancel(t.Context(), f.caller, res.Job.ID, ""); err != nil {
+		t.Fatal(err)
+	}
+	canceled := f.untilState(t, res.Job.ID, Canceled)
+	mustBe(t, "instance", f.instance(t, j.InstanceID).State, InstanceFailed)
+	mustBe(t, "leftovers", len(canceled.Leftovers), 1)
+	open := func() (n, retried int) {
+		err := f.pool.QueryRow(t.Context(), `
+			SELECT count(*), count(retry_at) FROM orphan WHERE instance_id = $1 AND ended_at IS NULL`, j.InstanceID).Scan(&n, &retried)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n, retried
+	}
+	n, retried := open()
+	mustBe(t, "on the ledger", n, 1)
+	mustBe(t, "to be removed by the sweep", retried, 0)
+
+	f.back.mu.Lock()
+	f.back.deprovision = nil
+	f.back.mu.Unlock()
+	if res, err = f.Delete(t.Context(), f.caller, DeleteRequest{InstanceID: j.InstanceID}); err != nil {
+		t.Fatal(err)
+	}
+	f.untilState(t, res.Job.ID, Succeeded)
+	n, _ = open()
+	mustBe(t, "on the ledger in the end", n, 0)
+}

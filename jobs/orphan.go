@@ -33,7 +33,8 @@ func (s *Service) recordOrphans(ctx context.Context, w *write, j *jobRow, neverR
 			                  WHERE left_over.kind = orphan.kind AND left_over.name = orphan.name)`,
 			j.InstanceID, j.orphanBinding(), kinds, names)
 	}
-	handsOff := j.Error != nil && j.Error.handsOff()
+	// What somebody wanted to keep is not removed behind their back.
+	handsOff := j.Error != nil && j.Error.handsOff() || j.Operation == OpDeprovision && j.State == Canceled
 	for _, l := range j.Leftovers {
 		batch.Queue(`
 			INSERT INTO orphan (id, tenant_id, instance_id, binding_id, job_id, service, driver, kind, name, reason, retry_at)
