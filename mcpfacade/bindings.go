@@ -1,17 +1,33 @@
 package mcpfacade
 
 import (
+	"encoding/json"
 	"net/http"
 
 	"github.com/provisiond/provisiond/client"
 )
+
+func listBindings(c *call) (*answer, error) {
+	return c.page(func(limit *client.Limit) (json.RawMessage, *client.NextCursor, error) {
+		body, list, err := decode[client.BindingList](c.api.ListBindings(c.ctx, c.args.text("instance_id"), &client.ListBindingsParams{
+			Limit:  limit,
+			Cursor: optional[string](c.args, "cursor"),
+		}, c.forward))
+		if err != nil {
+			return nil, nil, err
+		}
+		return body, list.NextCursor, nil
+	}, "With the binding_id of an active one, get_credentials reads its credentials, rotate_credentials replaces them (do that before "+
+		"its renew_before) and delete_binding removes them. create_binding makes another set.")
+}
 
 func createBinding(c *call) (*answer, error) {
 	payload, err := c.args.object("name", "expires_in")
 	if err != nil {
 		return nil, err
 	}
-	return aboutJob(decode[client.Job](c.api.CreateBindingWithBody(c.ctx, c.args.text("instance_id"), nil, mediaType, payload, c.forward)))
+	return aboutJob(decode[client.Job](c.api.CreateBindingWithBody(c.ctx, c.args.text("instance_id"),
+		&client.CreateBindingParams{IdempotencyKey: c.args.idempotencyKey()}, mediaType, payload, c.forward)))
 }
 
 func rotateCredentials(c *call) (*answer, error) {
@@ -19,11 +35,13 @@ func rotateCredentials(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return aboutJob(decode[client.Job](c.api.RotateBindingWithBody(c.ctx, c.args.text("binding_id"), nil, mediaType, payload, c.forward)))
+	return aboutJob(decode[client.Job](c.api.RotateBindingWithBody(c.ctx, c.args.text("binding_id"),
+		&client.RotateBindingParams{IdempotencyKey: c.args.idempotencyKey()}, mediaType, payload, c.forward)))
 }
 
 func deleteBinding(c *call) (*answer, error) {
-	return aboutJob(decode[client.Job](c.api.DeleteBinding(c.ctx, c.args.text("binding_id"), nil, c.forward)))
+	return aboutJob(decode[client.Job](c.api.DeleteBinding(c.ctx, c.args.text("binding_id"),
+		&client.DeleteBindingParams{IdempotencyKey: c.args.idempotencyKey()}, c.forward)))
 }
 
 func getCredentials(c *call) (*answer, error) {

@@ -32,6 +32,11 @@ func TestNextStepsOfALife(t *testing.T) {
 		"rotated":                {"get_job", theJob, jobRoute, 200, job("rotate", "succeeded"), false, "before the overlap ends", ""},
 		"unbound":                {"get_job", theJob, jobRoute, 200, job("unbind", "succeeded"), false, "gone", "get_credentials"},
 		"checked":                {"get_job", theJob, jobRoute, 200, job("check", "succeeded"), false, "findings", "get_credentials"},
+		"check started":          {"check_instance", theInstance, "POST /v1/instances/" + instanceID + "/check", 202, job("check", "pending"), false, "get_job with job_id " + jobID, ""},
+		"bindings":               {"list_bindings", theInstance, bindingsRoute, 200, bindingsBody, false, "get_credentials", ""},
+		"no bindings":            {"list_bindings", theInstance, bindingsRoute, 200, `{"items":[]}`, false, "create_binding", ""},
+		"stale update":           {"update_instance", theInstance, patchRoute, 412, problemBody(412, "precondition_failed", ""), true, "get_instance", "request_id"},
+		"stale deletion":         {"deprovision_instance", theInstance, "DELETE /v1/instances/" + instanceID, 412, problemBody(412, "precondition_failed", ""), true, "get_instance", "request_id"},
 		"broken":                 {"get_instance", theInstance, instanceRoute, 200, instance(`"usable":true`, `"usable":false`), false, "broken", "is ready"},
 		"not again":              {"get_instance", theInstance, instanceRoute, 200, instance(`"update_repeatable":true`, `"update_repeatable":false`), false, "Do not repeat", ""},
 		"differs":                {"get_instance", theInstance, instanceRoute, 200, instance(`"findings":[]`, `"findings":[{"kind":"missing","object_kind":"role","object_name":"r","detail":"d"}]`), false, "findings", ""},
@@ -62,6 +67,8 @@ func TestNextStepsOfALife(t *testing.T) {
 }
 
 const (
+	bindingsRoute = "GET /v1/instances/" + instanceID + "/bindings"
+
 	patchRoute = "PATCH /v1/instances/" + instanceID
 	validBody  = `{"valid":true,"blockers":[],"questions":[],"external_names":[]}`
 )
@@ -103,5 +110,46 @@ func TestUpdateAsks(t *testing.T) {
 	api.set(patchRoute, http.StatusAccepted, jobBody("pending"))
 	if task := resultOf(t, callTool(t, handler, canTasks, "update_instance", arguments, "")); task["resultType"] != "task" || task["taskId"] != jobID {
 		t.Errorf("%v", task)
+	}
+}
+
+// The version of an instance is shown by its tools and taken back, with quotes or without.
+func TestVersionOfAnInstance(t *testing.T) {
+	t.Parallel()
+	for header, given := range map[string]string{`"17"`: `17`, `W/"18"`: `"18"`} {
+		api := newRecorder()
+		api.answered = http.Header{"Etag": {header}}
+		api.set(patchRoute, http.StatusOK, instanceBody)
+		session := connect(t, newFacade(t, api))
+		want := strings.Trim(given, `"`)
+		for tool, args := range map[string]map[string]any{
+			"get_instance":    {"instance_id": instanceID},
+			"update_instance": {"instance_id": instanceID, "if_match": given},
+		} {
+			if got, _ := use(t, session, tool, args); got["etag"] != want {
+				t.Errorf("%s: the etag is %v, want %s", tool, got["etag"], want)
+			}
+		}
+		if !strings.Contains(api.asked(), `If-Match "`+want+`"`) {
+			t.Errorf("the API was asked: %s", api.asked())
+		}
+	}
+}
+
+// A call that is repeated by its key gets the job with its questions as data: the host has lost the form.
+func TestRepeatByKeyAsksNothing(t *testing.T) {
+	t.Parallel()
+	const arguments = `"instance_id":"` + instanceID + `","idempotency_key":"k1"`
+	for tool, route := range map[string]string{"update_instance": patchRoute, "deprovision_instance": "DELETE /v1/instances/" + instanceID} {
+		api := newRecorder()
+		api.set(route, http.StatusAccepted, jobBody("awaiting_input"))
+		handler := newFacade(t, api)
+		if asked := resultOf(t, callTool(t, handler, canForm, tool, arguments, "")); isPlain(asked) {
+			t.Errorf("%s asks nothing: %v", tool, asked)
+		}
+		api.answered = http.Header{"Idempotency-Replayed": {"true"}}
+		if again := resultOf(t, callTool(t, handler, canForm, tool, arguments, "")); !isPlain(again) {
+			t.Errorf("%s asks again: %v", tool, again)
+		}
 	}
 }

@@ -30,7 +30,7 @@ func (f *facade) result(a *answer) *mcp.CallToolResult {
 			return f.failed(err)
 		}
 	}
-	body, err := withNextStep(body, a.nextStep)
+	body, err := withFirst(body, "next_step", a.nextStep)
 	if err != nil {
 		return f.failed(err)
 	}
@@ -40,8 +40,8 @@ func (f *facade) result(a *answer) *mcp.CallToolResult {
 	}
 }
 
-// withNextStep puts the next step at the front of an object, where a reader sees it first.
-func withNextStep(object json.RawMessage, nextStep string) (json.RawMessage, error) {
+// withFirst puts a text at the front of an object, where a reader sees it first.
+func withFirst(object json.RawMessage, name, text string) (json.RawMessage, error) {
 	var buf bytes.Buffer
 	if err := json.Compact(&buf, object); err != nil {
 		return nil, fmt.Errorf("read the API's answer: %w", err)
@@ -50,11 +50,11 @@ func withNextStep(object json.RawMessage, nextStep string) (json.RawMessage, err
 	if !ok {
 		return nil, errors.New("the API's answer is not an object")
 	}
-	step, err := json.Marshal(nextStep)
+	value, err := json.Marshal(text)
 	if err != nil {
 		return nil, err
 	}
-	out := append([]byte(`{"next_step":`), step...)
+	out := append([]byte(`{"`+name+`":`), value...)
 	if !bytes.Equal(rest, []byte("}")) {
 		out = append(out, ',')
 	}

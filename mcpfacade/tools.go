@@ -27,6 +27,7 @@ var (
 	starts  = mcp.ToolAnnotations{DestructiveHint: &no, OpenWorldHint: &yes}
 	removes = mcp.ToolAnnotations{IdempotentHint: true, DestructiveHint: &yes, OpenWorldHint: &no}
 	changes = removes // what there was is replaced
+	checks  = mcp.ToolAnnotations{IdempotentHint: true, DestructiveHint: &no, OpenWorldHint: &no}
 	renews  = mcp.ToolAnnotations{DestructiveHint: &yes, OpenWorldHint: &yes}
 )
 
@@ -74,6 +75,16 @@ var tools = []tool{
 		name: "update_instance", title: "Change an instance", annotations: changes, serve: updateInstance, asks: true, isTask: true,
 		description: "Changes an instance: labels, its end and protection at once, plan and parameters by a job. The plan's updates_to and " +
 			"x-mutable in list_services say what may change. validate_only changes nothing. May cost money: ask the user first.",
+	},
+	{
+		name: "check_instance", title: "Check an instance", annotations: checks, serve: checkInstance, isTask: true,
+		description: "Compares an instance with what really exists, by a job; changes nothing. Use it when the service does not answer as " +
+			"it should, or after a failed or canceled update. Next, call get_job, then get_instance: findings lists what differs.",
+	},
+	{
+		name: "list_bindings", title: "List credentials", annotations: reads, serve: listBindings,
+		description: "Lists an instance's bindings (its sets of credentials, without the secrets), newest first: their state and end. " +
+			"Use it to find a binding_id, or what is due to be rotated.",
 	},
 	{
 		name: "create_binding", title: "Make credentials", annotations: starts, serve: createBinding, isTask: true,

@@ -72,7 +72,9 @@ func (d *document) output(t tool) (schema, error) {
 	if err := keepOnly(out, t.tells); err != nil {
 		return nil, err
 	}
-	properties["next_step"] = schema{"type": "string"}
+	for _, name := range append([]string{"next_step"}, t.adds...) {
+		properties[name] = schema{"type": "string"}
+	}
 	if _, list := properties["items"]; list {
 		properties["truncated"] = schema{"type": "boolean"}
 	}
