@@ -19,11 +19,12 @@ type tool struct {
 	isTask bool
 }
 
-// The kinds of tools. Only what makes something new reaches out into the open world.
+// The kinds of tools. Only what makes something new reaches out into the open world. Whatever reads is
+// idempotent, which need not be said.
 var (
 	no, yes = false, true
 
-	reads   = mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, DestructiveHint: &no, OpenWorldHint: &no}
+	reads   = mcp.ToolAnnotations{ReadOnlyHint: true, DestructiveHint: &no, OpenWorldHint: &no}
 	starts  = mcp.ToolAnnotations{DestructiveHint: &no, OpenWorldHint: &yes}
 	removes = mcp.ToolAnnotations{IdempotentHint: true, DestructiveHint: &yes, OpenWorldHint: &no}
 	changes = removes // what there was is replaced
@@ -46,8 +47,8 @@ var tools = []tool{
 	{
 		name: "get_job", title: "Get or await a job", annotations: reads, serve: getJob, asks: true,
 		description: "Tells how a job stands. With wait_seconds 20 it returns as soon as the job is done or asks something, so no " +
-			"sleep between calls is needed. Call it again while state is pending; then do what next_step says. Where the host can show " +
-			"forms, the user is asked at once; if such a call is lost or declined by the host, call again with elicit false and use answer_question.",
+			"sleep between calls is needed. Call it again while state is pending; then do what next_step says. A host that can show forms " +
+			"asks the user at once; if it loses or declines such a call, call again with elicit false and use answer_question.",
 	},
 	{
 		name: "answer_question", title: "Answer a question", annotations: removes, serve: answerQuestion,
@@ -78,13 +79,13 @@ var tools = []tool{
 	},
 	{
 		name: "check_instance", title: "Check an instance", annotations: checks, serve: checkInstance, isTask: true,
-		description: "Compares an instance with what really exists, by a job; changes nothing. Use it when the service does not answer as " +
-			"it should, or after a failed or canceled update. Next, call get_job, then get_instance: findings lists what differs.",
+		description: "Compares an instance with what really exists, by a job; changes nothing. Use it when the service does not work as it " +
+			"should, or after a canceled update. Next, call get_job, then get_instance: findings lists what differs.",
 	},
 	{
 		name: "list_bindings", title: "List credentials", annotations: reads, serve: listBindings,
-		description: "Lists an instance's bindings (its sets of credentials, without the secrets), newest first: their state and end. " +
-			"Use it to find a binding_id, or what is due to be rotated.",
+		description: "Lists an instance's bindings (sets of credentials; the secrets are not told), newest first. " +
+			"Use it to find a binding_id, or what is to be rotated.",
 	},
 	{
 		name: "create_binding", title: "Make credentials", annotations: starts, serve: createBinding, isTask: true,

@@ -35,14 +35,14 @@ type arg struct {
 // elicit is an argument of the tool alone.
 var elicit = arg{name: "elicit", optional: true, set: schema{
 	"type": "boolean", "default": true,
-	"description": "false: return questions as data, also where the host shows forms. Use it after a call that the host lost.",
+	"description": "false: questions come as data, not as a form of the host.",
 }}
 
 // onlyOnce is the argument that makes a repeat of the call harmless.
 func onlyOnce(operation string) arg {
 	return arg{
 		name: "idempotency_key", operation: operation, from: "Idempotency-Key",
-		set: schema{"description": "A new text of yours: a call with the same key again is not done twice (for 24 hours)."},
+		set: schema{"description": "Your own key: the same call with it again is not done twice."},
 	}
 }
 
@@ -51,13 +51,12 @@ func onlyOnce(operation string) arg {
 func unchanged(operation string) arg {
 	return arg{
 		name: "if_match", operation: operation, from: "If-Match",
-		set: schema{"description": "The etag that get_instance gave: nothing is done where it has changed.", "pattern": `^"?[\x21\x23-\x7e]+"?$`},
+		set: schema{"description": "The etag of get_instance; where it has changed since, nothing is done.", "pattern": `^"?[\x21\x23-\x7e]+"?$`},
 	}
 }
 
 // notes tell a model, beyond the contract, what the tool makes of an argument.
 var notes = map[string]string{
-	"name":       "With a name, the same start again returns the first job instead of making a second instance.",
 	"answers":    "Never a secret.",
 	"parameters": "Never a secret.",
 }
@@ -69,6 +68,11 @@ var descriptions = map[string]string{
 	"job_id":      "The job's ID, from the tool that started it or list_jobs.",
 	"operation":   "Only jobs of this operation.",
 	"question_id": "The ID of an open question in the job's questions.",
+}
+
+// label has no pattern for its items, which no host needs.
+func label(operation string) arg {
+	return arg{name: "label", operation: operation, from: "label", set: schema{"items": schema{"type": "string"}}}
 }
 
 // args are those that have the same name in the tool and in the operation.
@@ -94,8 +98,8 @@ func pageLimit(operation string) arg {
 
 // What is told of the results of tools that are called once in a job's life.
 var (
-	jobInBrief       = []string{"id", "state", "instance_id", "binding_id", "questions", "error"}
-	preflightInBrief = []string{"valid", "blockers", "price", "external_names"}
+	jobInBrief       = []string{"id", "state", "instance_id", "binding_id"}
+	preflightInBrief = []string{"valid", "blockers", "questions", "price", "external_names"}
 	instanceInBrief  = []string{"plan", "parameters", "labels", "expires_at", "deletion_protection"}
 )
 
@@ -107,7 +111,7 @@ var tools = []tool{
 			note: "Only this one; then no limit or cursor.",
 		}),
 		output: []string{"ServiceList"},
-		depth:  3,
+		depth:  2,
 	},
 	{
 		name: "start_provision",
@@ -136,16 +140,16 @@ var tools = []tool{
 	{name: "cancel_job", args: args("cancelJob", "job_id"), output: []string{"Job"}, depth: 1, tells: jobInBrief},
 	{
 		name: "list_jobs",
-		args: append(args("listJobs", "cursor", "state", "operation", "instance_id", "service", "label"),
-			pageLimit("listJobs")),
+		args: append(args("listJobs", "cursor", "state", "operation", "instance_id", "service"),
+			label("listJobs"), pageLimit("listJobs")),
 		output: []string{"JobList"},
 		depth:  2,
 		tells:  slices.Concat(jobInBrief, []string{"operation", "service", "plan", "created_at"}),
 	},
 	{
 		name: "list_instances",
-		args: append(args("listInstances", "cursor", "state", "service", "label"), pageLimit("listInstances"),
-			arg{name: "name", operation: "listInstances", from: "name"}),
+		args: append(args("listInstances", "cursor", "state", "service", "name"),
+			label("listInstances"), pageLimit("listInstances")),
 		output: []string{"InstanceList"},
 		depth:  2,
 		tells:  slices.Concat(instanceInBrief, []string{"id", "name", "service", "state", "job_id", "created_at"}),
