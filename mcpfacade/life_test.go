@@ -12,6 +12,7 @@ func TestNextStepsOfALife(t *testing.T) {
 	job := func(operation, state string) string {
 		return strings.Replace(jobBody(state), `"operation":"provision"`, `"operation":"`+operation+`"`, 1)
 	}
+	notAnswered := strings.Replace(jobBody("failed"), `"leftovers"`, `"error":{"code":"input_required","message":"m","retryable":false},"leftovers"`, 1)
 	instance := func(old, changed string) string { return strings.Replace(instanceBody, old, changed, 1) }
 	const instanceRoute = "GET /v1/instances/" + instanceID
 	theJob, theInstance, theBinding := map[string]any{"job_id": jobID}, map[string]any{"instance_id": instanceID}, map[string]any{"binding_id": bindingID}
@@ -42,6 +43,12 @@ func TestNextStepsOfALife(t *testing.T) {
 		"differs":                {"get_instance", theInstance, instanceRoute, 200, instance(`"findings":[]`, `"findings":[{"kind":"missing","object_kind":"role","object_name":"r","detail":"d"}]`), false, "findings", ""},
 		"ends":                   {"get_instance", theInstance, instanceRoute, 200, instance(`"usable"`, `"expires_at":"2026-01-01T00:00:00Z","usable"`), false, "expires_in", ""},
 		"rotated before":         {"rotate_credentials", theBinding, "POST /v1/bindings/" + bindingID + "/rotate", 409, problemBody(409, "binding_rotated", ""), true, "took its place", ""},
+		"binding deleted":        {"rotate_credentials", theBinding, "POST /v1/bindings/" + bindingID + "/rotate", 409, problemBody(409, "binding_deleted", ""), true, "list_bindings", ""},
+		"unknown binding":        {"delete_binding", theBinding, "DELETE /v1/bindings/" + bindingID, 404, problemBody(404, "not_found", ""), true, "list_bindings", ""},
+		"cancel of a finished":   {"cancel_job", theJob, "POST /v1/jobs/" + jobID + "/cancel", 409, problemBody(409, "job_finished", ""), true, "deprovision_instance", ""},
+		"update canceled":        {"get_job", theJob, jobRoute, 200, job("update", "canceled"), false, "check_instance", "Nothing is left"},
+		"deletion canceled":      {"get_job", theJob, jobRoute, 200, job("deprovision", "canceled"), false, "get_instance", "Nothing is left"},
+		"start not answered":     {"get_job", theJob, jobRoute, 200, notAnswered, false, "start_provision again", ""},
 		"not active":             {"create_binding", theInstance, "POST /v1/instances/" + instanceID + "/bindings", 409, problemBody(409, "instance_not_active", ""), true, "get_instance", ""},
 		"protected":              {"deprovision_instance", theInstance, "DELETE /v1/instances/" + instanceID, 409, problemBody(409, "deletion_protected", ""), true, "deletion_protection false", ""},
 		"plan removed":           {"update_instance", theInstance, patchRoute, 409, problemBody(409, "plan_removed", ""), true, "not changed", ""},
@@ -50,7 +57,9 @@ func TestNextStepsOfALife(t *testing.T) {
 		"for a person":           {"update_instance", theInstance, patchRoute, 403, problemBody(403, "person_required", ""), true, "key of their own", "answer_url"},
 		"needs input":            {"start_provision", map[string]any{"service": "postgres", "plan": "small"}, "POST /v1/instances", 422, problemBody(422, "input_required", ""), true, "on_question", ""},
 		"preflight of an update": {"update_instance", map[string]any{"instance_id": instanceID, "validate_only": true}, patchRoute, 200, validBody, false, "call update_instance without validate_only", ""},
-		"preflight of a delete":  {"deprovision_instance", map[string]any{"instance_id": instanceID, "validate_only": true}, "DELETE /v1/instances/" + instanceID, 200, validBody, false, "call deprovision_instance without", ""},
+		"preflight of a delete":  {"deprovision_instance", map[string]any{"instance_id": instanceID, "validate_only": true}, "DELETE /v1/instances/" + instanceID, 200, validBody, false, "call deprovision_instance without", "answers"},
+		"person confirms":        {"deprovision_instance", map[string]any{"instance_id": instanceID, "validate_only": true}, "DELETE /v1/instances/" + instanceID, 200, confirmBody, false, "page", "answers"},
+		"person decides":         {"update_instance", map[string]any{"instance_id": instanceID, "validate_only": true}, patchRoute, 200, confirmBody, false, "neither secret nor a person's", ""},
 		"no job":                 {"update_instance", theInstance, patchRoute, 200, instanceBody, false, "no job was needed", "get_job"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -71,6 +80,9 @@ const (
 
 	patchRoute = "PATCH /v1/instances/" + instanceID
 	validBody  = `{"valid":true,"blockers":[],"questions":[],"external_names":[]}`
+
+	confirmBody = `{"valid":true,"blockers":[],"questions":[{"name":"confirm_destroy","message":"m","schema":{},"secret":false,` +
+		`"answerable_by":"person"}],"external_names":[]}`
 )
 
 // The end of an instance is put off by seconds and taken away by 0, which is the API's null.

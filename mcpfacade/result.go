@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -129,9 +130,21 @@ func fromProblem(p *client.ProblemError) failure {
 		RequestID: p.RequestID, Retryable: p.Retryable, RetryAfter: int(p.RetryAfter.Seconds()),
 	}
 	if p.Errors != nil {
-		out.Errors = *p.Errors
+		for _, field := range *p.Errors {
+			field.Pointer = ofArgument(field.Pointer)
+			out.Errors = append(out.Errors, field)
+		}
 	}
 	return out
+}
+
+// ofArgument points to a tool's argument where the API points to a header or a part of the URL.
+func ofArgument(pointer string) string {
+	place, name, found := strings.Cut(pointer, "/")
+	if !found || place == "" { // Within the body.
+		return pointer
+	}
+	return "/" + strings.ToLower(strings.ReplaceAll(name, "-", "_"))
 }
 
 func valueOf(s *string) string {

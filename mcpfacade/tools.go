@@ -70,7 +70,7 @@ var tools = []tool{
 	},
 	{
 		name: "get_instance", title: "Get an instance", annotations: reads, serve: getInstance,
-		description: "Shows one instance: its state, where it is reached (no credentials), when it ends and its last job.",
+		description: "Shows one instance: its state, where it is reached (no credentials), what the last check found, its last job and its etag.",
 	},
 	{
 		name: "update_instance", title: "Change an instance", annotations: changes, serve: updateInstance, asks: true, isTask: true,
