@@ -68,25 +68,39 @@ func (c *call) bindingID() (string, error) {
 	if id != "" {
 		return id, nil
 	}
-	_, list, err := decode[client.BindingList](c.api.ListBindings(c.ctx, instanceID, nil, c.forward))
-	if err != nil {
-		return "", err
-	}
-	pending := false
-	for _, binding := range list.Items {
-		if binding.State == client.BindingStateActive {
-			return binding.ID, nil
-		}
-		pending = pending || binding.State == client.BindingStatePending
-	}
-	return "", noCredentials(pending)
+	return c.activeBinding(instanceID)
 }
 
-// noCredentials is what the API says of a binding that has no credentials yet, or never will.
-func noCredentials(pending bool) error {
-	code, detail := "binding_deleted", "The instance has no credentials: it is deleted, it failed, or it was made with bind false."
-	if pending {
-		code, detail = "not_ready", "The credentials are not made yet."
+// activeBinding is the newest active binding of an instance.
+func (c *call) activeBinding(instanceID string) (string, error) {
+	var pending *client.Binding
+	for page := (&client.ListBindingsParams{}); ; {
+		_, list, err := decode[client.BindingList](c.api.ListBindings(c.ctx, instanceID, page, c.forward))
+		if err != nil {
+			return "", err
+		}
+		for _, binding := range list.Items {
+			if binding.State == client.BindingStateActive {
+				return binding.ID, nil
+			}
+			if binding.State == client.BindingStatePending {
+				pending = &binding
+			}
+		}
+		if page.Cursor = list.NextCursor; page.Cursor == nil {
+			return "", noCredentials(instanceID, pending)
+		}
 	}
-	return &client.ProblemError{Problem: &client.Problem{Status: http.StatusConflict, Code: code, Detail: &detail, Retryable: pending}}
+}
+
+// noCredentials is what the API says of a binding that has no credentials yet, or of none.
+func noCredentials(instanceID string, pending *client.Binding) error {
+	problem := &client.Problem{Status: http.StatusConflict, InstanceID: &instanceID}
+	detail := "The instance has no credentials: it is deleted, it failed, or it was made with bind false."
+	problem.Code, problem.Detail = "binding_deleted", &detail
+	if pending != nil {
+		detail = "The credentials are not made yet."
+		problem.Code, problem.JobID, problem.Retryable = "not_ready", pending.JobID, true
+	}
+	return &client.ProblemError{Problem: problem}
 }

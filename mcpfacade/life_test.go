@@ -40,7 +40,7 @@ func TestNextStepsOfALife(t *testing.T) {
 		"stale deletion":         {"deprovision_instance", theInstance, "DELETE /v1/instances/" + instanceID, 412, problemBody(412, "precondition_failed", ""), true, "get_instance", "request_id"},
 		"broken":                 {"get_instance", theInstance, instanceRoute, 200, instance(`"usable":true`, `"usable":false`), false, "broken", "is ready"},
 		"not again":              {"get_instance", theInstance, instanceRoute, 200, instance(`"update_repeatable":true`, `"update_repeatable":false`), false, "Do not repeat", ""},
-		"differs":                {"get_instance", theInstance, instanceRoute, 200, instance(`"findings":[]`, `"findings":[{"kind":"missing","object_kind":"role","object_name":"r","detail":"d"}]`), false, "findings", ""},
+		"differs":                {"get_instance", theInstance, instanceRoute, 200, instance(`"findings":[]`, `"findings":[{"kind":"missing","object_kind":"role","object_name":"r","detail":"d"}]`), false, "rotate_credentials", "is ready"},
 		"ends":                   {"get_instance", theInstance, instanceRoute, 200, instance(`"usable"`, `"expires_at":"2026-01-01T00:00:00Z","usable"`), false, "expires_in", ""},
 		"rotated before":         {"rotate_credentials", theBinding, "POST /v1/bindings/" + bindingID + "/rotate", 409, problemBody(409, "binding_rotated", ""), true, "took its place", ""},
 		"binding deleted":        {"rotate_credentials", theBinding, "POST /v1/bindings/" + bindingID + "/rotate", 409, problemBody(409, "binding_deleted", ""), true, "list_bindings", ""},
@@ -163,5 +163,30 @@ func TestRepeatByKeyAsksNothing(t *testing.T) {
 		if again := resultOf(t, callTool(t, handler, canForm, tool, arguments, "")); !isPlain(again) {
 			t.Errorf("%s asks again: %v", tool, again)
 		}
+	}
+}
+
+// Credentials that are on their way name the job to wait for.
+func TestCredentialsThatAreNotReadyNameTheirJob(t *testing.T) {
+	t.Parallel()
+	api := newRecorder()
+	pending := strings.Replace(bindingsBody, `"state":"active"`, `"state":"pending","job_id":"`+jobID+`"`, 1)
+	api.set(bindingsRoute, http.StatusOK, pending)
+	got, isError := use(t, connect(t, newFacade(t, api)), "get_credentials", map[string]any{"instance_id": instanceID})
+	if !isError || got["code"] != "not_ready" || got["job_id"] != jobID || got["instance_id"] != instanceID {
+		t.Errorf("isError %t: %v", isError, got)
+	}
+}
+
+// The active binding may be older than a whole page of deleted ones.
+func TestCredentialsOfAnOldBinding(t *testing.T) {
+	t.Parallel()
+	api := newRecorder()
+	deleted := strings.Replace(bindingsBody, `"state":"active"`, `"state":"deleted"`, 1)
+	api.set(bindingsRoute, http.StatusOK, strings.TrimSuffix(deleted, "}")+`,"next_cursor":"c2"}`)
+	api.after[bindingsRoute] = func() { api.set(bindingsRoute, http.StatusOK, bindingsBody) }
+	got, isError := use(t, connect(t, newFacade(t, api)), "get_credentials", map[string]any{"instance_id": instanceID})
+	if isError || got["binding_id"] != bindingID || !strings.Contains(api.asked(), "cursor=c2") {
+		t.Errorf("isError %t: %v", isError, got)
 	}
 }

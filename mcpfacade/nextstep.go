@@ -128,9 +128,9 @@ func afterActive(i *client.Instance) string {
 		steps = append(steps, "Do not repeat its last update as it was.")
 	}
 	if len(i.Findings) > 0 {
-		steps = append(steps, "Tell the user what findings lists: it is not as it should be.")
+		steps = append(steps, "Tell the user what findings lists: it is not as it should be. rotate_credentials makes new ones in the place of broken credentials.")
 	}
-	if i.Usable {
+	if i.Usable && len(i.Findings) == 0 {
 		steps = append(steps, fmt.Sprintf("It is ready. Call get_credentials with instance_id %s when the credentials are needed.", i.ID))
 	}
 	if i.ExpiresAt != nil {
@@ -214,14 +214,14 @@ var afterCode = map[string]string{
 	"quote_changed":             "The price has changed. Call get_job, tell the user the new price and ask again.",
 	"binding_deleted":           "There are no credentials, and waiting does not help. Call get_instance or list_bindings to see what there is; create_binding makes new ones.",
 	"binding_rotated":           "It was rotated before. Use the binding that took its place, which detail names.",
-	"instance_not_active":       "Only an active instance can be changed. Call get_instance to see how it stands.",
+	"instance_not_active":       "Only an active instance can be changed or checked. Call get_instance to see how it stands.",
 	"precondition_failed":       "The instance has changed since you saw it. Call get_instance, see whether this still fits, and call it again with the new etag as if_match.",
 	"deletion_protected":        "It is protected. Only if the user wants it gone for good, call update_instance with deletion_protection false, then this again.",
 	"plan_removed":              "Its plan is offered no more: it can be used and deleted, but not changed. Tell the user.",
 	"plan_change_not_allowed":   "Call list_services: updates_to of the instance's plan lists the plans that it may change to.",
 	"update_not_repeatable":     "Do not repeat this update. Tell the user; an operator can look into it.",
 	"input_required":            "Ask the user and give answers for what errors names, or leave on_question out to have it asked.",
-	"not_ready":                 "It is not ready yet. Call get_job with wait_seconds, then call this again.",
+	"not_ready":                 "It is not ready yet. Call get_job with job_id (list_bindings has it) and wait_seconds, then call this again.",
 	"idempotency_key_reused":    "This idempotency_key was used with other arguments. Use a new one for a new call.",
 	"invalid_cursor":            "Call the tool again without cursor.",
 	"unknown_service":           seeServices,
