@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"strings"
 	"sync"
@@ -31,6 +32,7 @@ type recorder struct {
 	headers  []http.Header
 	bodies   map[string]answer // by method and path
 	after    map[string]func() // what a request changes, by method and path
+	answered http.Header       // headers of every answer
 }
 
 type answer struct {
@@ -50,6 +52,7 @@ func newRecorder() *recorder {
 		"PATCH /v1/instances/" + instanceID:                               {202, jobBody("pending")},
 		"GET /v1/instances/" + instanceID + "/bindings":                   {200, bindingsBody},
 		"POST /v1/instances/" + instanceID + "/bindings":                  {202, jobBody("pending")},
+		"POST /v1/instances/" + instanceID + "/check":                     {202, jobBody("pending")},
 		"POST /v1/bindings/" + bindingID + "/rotate":                      {202, jobBody("pending")},
 		"DELETE /v1/bindings/" + bindingID:                                {202, jobBody("pending")},
 		"GET /v1/bindings/" + bindingID + "/credentials":                  {200, credentialsBody},
@@ -70,7 +73,11 @@ func (a *recorder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	a.mu.Lock()
-	a.requests = append(a.requests, fmt.Sprintf("%s %s %s %s", r.Method, r.URL.RequestURI(), r.Header.Get("Idempotency-Key"), body))
+	request := fmt.Sprintf("%s %s %s %s", r.Method, r.URL.RequestURI(), r.Header.Get("Idempotency-Key"), body)
+	if etag := r.Header.Get("If-Match"); etag != "" {
+		request += " If-Match " + etag
+	}
+	a.requests = append(a.requests, request)
 	a.headers = append(a.headers, r.Header.Clone())
 	found, ok := a.bodies[r.Method+" "+r.URL.Path]
 	if change, ok := a.after[r.Method+" "+r.URL.Path]; ok {
@@ -85,6 +92,7 @@ func (a *recorder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		contentType = "application/problem+json"
 	}
 	w.Header().Set("Content-Type", contentType)
+	maps.Copy(w.Header(), a.answered)
 	w.WriteHeader(found.status)
 	_, _ = io.WriteString(w, found.body)
 }

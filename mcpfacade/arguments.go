@@ -124,6 +124,18 @@ func optional[T ~string](a arguments, name string) *T {
 	return &value
 }
 
+// idempotencyKey names the call, so that its repeat is not done again.
+func (a arguments) idempotencyKey() *string { return optional[string](a, "idempotency_key") }
+
+// ifMatch is the version of the instance that the caller has seen, in the form of the header.
+func (a arguments) ifMatch() *string {
+	etag := optional[string](a, "if_match")
+	if etag != nil {
+		*etag = `"` + strings.Trim(*etag, `"`) + `"`
+	}
+	return etag
+}
+
 // labels are the label filters; none where the argument is not given.
 func (a arguments) labels() (*client.Label, error) {
 	var labels client.Label

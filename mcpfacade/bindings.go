@@ -1,17 +1,33 @@
 package mcpfacade
 
 import (
+	"encoding/json"
 	"net/http"
 
 	"github.com/provisiond/provisiond/client"
 )
+
+func listBindings(c *call) (*answer, error) {
+	return c.page(func(limit *client.Limit) (json.RawMessage, *client.NextCursor, error) {
+		body, list, err := decode[client.BindingList](c.api.ListBindings(c.ctx, c.args.text("instance_id"), &client.ListBindingsParams{
+			Limit:  limit,
+			Cursor: optional[string](c.args, "cursor"),
+		}, c.forward))
+		if err != nil {
+			return nil, nil, err
+		}
+		return body, list.NextCursor, nil
+	}, "With the binding_id of an active one, get_credentials reads its credentials, rotate_credentials replaces them (do that before "+
+		"its renew_before) and delete_binding removes them. create_binding makes another set.")
+}
 
 func createBinding(c *call) (*answer, error) {
 	payload, err := c.args.object("name", "expires_in")
 	if err != nil {
 		return nil, err
 	}
-	return aboutJob(decode[client.Job](c.api.CreateBindingWithBody(c.ctx, c.args.text("instance_id"), nil, mediaType, payload, c.forward)))
+	return aboutJob(decode[client.Job](c.api.CreateBindingWithBody(c.ctx, c.args.text("instance_id"),
+		&client.CreateBindingParams{IdempotencyKey: c.args.idempotencyKey()}, mediaType, payload, c.forward)))
 }
 
 func rotateCredentials(c *call) (*answer, error) {
@@ -19,11 +35,13 @@ func rotateCredentials(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return aboutJob(decode[client.Job](c.api.RotateBindingWithBody(c.ctx, c.args.text("binding_id"), nil, mediaType, payload, c.forward)))
+	return aboutJob(decode[client.Job](c.api.RotateBindingWithBody(c.ctx, c.args.text("binding_id"),
+		&client.RotateBindingParams{IdempotencyKey: c.args.idempotencyKey()}, mediaType, payload, c.forward)))
 }
 
 func deleteBinding(c *call) (*answer, error) {
-	return aboutJob(decode[client.Job](c.api.DeleteBinding(c.ctx, c.args.text("binding_id"), nil, c.forward)))
+	return aboutJob(decode[client.Job](c.api.DeleteBinding(c.ctx, c.args.text("binding_id"),
+		&client.DeleteBindingParams{IdempotencyKey: c.args.idempotencyKey()}, c.forward)))
 }
 
 func getCredentials(c *call) (*answer, error) {
@@ -50,25 +68,39 @@ func (c *call) bindingID() (string, error) {
 	if id != "" {
 		return id, nil
 	}
-	_, list, err := decode[client.BindingList](c.api.ListBindings(c.ctx, instanceID, nil, c.forward))
-	if err != nil {
-		return "", err
-	}
-	pending := false
-	for _, binding := range list.Items {
-		if binding.State == client.BindingStateActive {
-			return binding.ID, nil
-		}
-		pending = pending || binding.State == client.BindingStatePending
-	}
-	return "", noCredentials(pending)
+	return c.activeBinding(instanceID)
 }
 
-// noCredentials is what the API says of a binding that has no credentials yet, or never will.
-func noCredentials(pending bool) error {
-	code, detail := "binding_deleted", "The instance has no credentials: it is deleted, it failed, or it was made with bind false."
-	if pending {
-		code, detail = "not_ready", "The credentials are not made yet."
+// activeBinding is the newest active binding of an instance.
+func (c *call) activeBinding(instanceID string) (string, error) {
+	var pending *client.Binding
+	for page := (&client.ListBindingsParams{}); ; {
+		_, list, err := decode[client.BindingList](c.api.ListBindings(c.ctx, instanceID, page, c.forward))
+		if err != nil {
+			return "", err
+		}
+		for _, binding := range list.Items {
+			if binding.State == client.BindingStateActive {
+				return binding.ID, nil
+			}
+			if binding.State == client.BindingStatePending {
+				pending = &binding
+			}
+		}
+		if page.Cursor = list.NextCursor; page.Cursor == nil {
+			return "", noCredentials(instanceID, pending)
+		}
 	}
-	return &client.ProblemError{Problem: &client.Problem{Status: http.StatusConflict, Code: code, Detail: &detail, Retryable: pending}}
+}
+
+// noCredentials is what the API says of a binding that has no credentials yet, or of none.
+func noCredentials(instanceID string, pending *client.Binding) error {
+	problem := &client.Problem{Status: http.StatusConflict, InstanceID: &instanceID}
+	detail := "The instance has no credentials: it is deleted, it failed, or it was made with bind false."
+	problem.Code, problem.Detail = "binding_deleted", &detail
+	if pending != nil {
+		detail = "The credentials are not made yet."
+		problem.Code, problem.JobID, problem.Retryable = "not_ready", pending.JobID, true
+	}
+	return &client.ProblemError{Problem: problem}
 }

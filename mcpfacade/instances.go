@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/provisiond/provisiond/client"
 )
@@ -58,7 +59,7 @@ func startProvision(c *call) (*answer, error) {
 		return nil, err
 	}
 	resp, err := c.api.CreateInstanceWithBody(c.ctx,
-		&client.CreateInstanceParams{IdempotencyKey: optional[string](c.args, "idempotency_key")}, mediaType, payload, c.forward)
+		&client.CreateInstanceParams{IdempotencyKey: c.args.idempotencyKey()}, mediaType, payload, c.forward)
 	if c.onlyValidates() {
 		return aboutPreflight("start_provision", resp, err)
 	}
@@ -85,8 +86,7 @@ func (c *call) started(resp *http.Response, err error) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	first := resp.StatusCode == http.StatusAccepted && resp.Header.Get("Idempotency-Replayed") != "true"
-	asks := first && c.mayElicit() && job.State == client.JobStateAwaitingInput && len(c.caller.inputRequests(job, nil)) > 0
+	asks := isFirst(resp) && c.mayElicit() && job.State == client.JobStateAwaitingInput && len(c.caller.inputRequests(job, nil)) > 0
 	found.mayAsk = asks && (c.args.text("name") != "" || c.args.text("idempotency_key") != "")
 	if asks && !found.mayAsk {
 		found.nextStep = fmt.Sprintf("The job has questions. Call get_job with job_id %s and wait_seconds %d: it asks the user.", job.ID, longestWaitSeconds)
@@ -116,16 +116,33 @@ func listInstances(c *call) (*answer, error) {
 }
 
 func getInstance(c *call) (*answer, error) {
-	body, instance, err := decode[client.Instance](c.api.GetInstance(c.ctx, c.args.text("instance_id"), nil, c.forward))
+	return aboutInstance(c.api.GetInstance(c.ctx, c.args.text("instance_id"), nil, c.forward))
+}
+
+// aboutInstance is the answer of the tools whose result is an instance. It has the header's version as a
+// property, without the quotes that models lose.
+func aboutInstance(resp *http.Response, err error) (*answer, error) {
+	body, instance, err := decode[client.Instance](resp, err)
 	if err != nil {
+		return nil, err
+	}
+	etag := strings.Trim(strings.TrimPrefix(resp.Header.Get("ETag"), "W/"), `"`)
+	if body, err = withFirst(body, "etag", etag); err != nil {
 		return nil, err
 	}
 	return &answer{body: body, nextStep: afterInstance(instance)}, nil
 }
 
+func checkInstance(c *call) (*answer, error) {
+	return aboutJob(decode[client.Job](c.api.CheckInstance(c.ctx, c.args.text("instance_id"),
+		&client.CheckInstanceParams{IdempotencyKey: c.args.idempotencyKey()}, c.forward)))
+}
+
 func deprovisionInstance(c *call) (*answer, error) {
 	only := c.onlyValidates()
-	resp, err := c.api.DeleteInstance(c.ctx, c.args.text("instance_id"), &client.DeleteInstanceParams{ValidateOnly: &only}, c.forward)
+	resp, err := c.api.DeleteInstance(c.ctx, c.args.text("instance_id"), &client.DeleteInstanceParams{
+		ValidateOnly: &only, IfMatch: c.args.ifMatch(), IdempotencyKey: c.args.idempotencyKey(),
+	}, c.forward)
 	if only {
 		return aboutPreflight("deprovision_instance", resp, err)
 	}
@@ -134,7 +151,12 @@ func deprovisionInstance(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	// As with a start, only the first call asks: a repeat gets the same job with its questions as data.
-	found.mayAsk = resp.StatusCode == http.StatusAccepted && c.mayElicit()
+	found.mayAsk = isFirst(resp) && c.mayElicit()
 	return found, nil
+}
+
+// isFirst tells the answer of a call that has started a job from that of its repeat. Only the first call
+// asks the job's questions: a repeat, as by a host that has lost the form, gets them as data.
+func isFirst(resp *http.Response) bool {
+	return resp.StatusCode == http.StatusAccepted && resp.Header.Get("Idempotency-Replayed") != "true"
 }

@@ -21,7 +21,7 @@ func afterJob(job *client.Job) string {
 	case client.JobStateFailed:
 		return afterFailure(job)
 	default:
-		return "The job was canceled. Nothing is left to do." + leftovers(job)
+		return afterCancel(job) + leftovers(job)
 	}
 }
 
@@ -67,6 +67,17 @@ func afterSuccess(job *client.Job) string {
 	}
 }
 
+func afterCancel(job *client.Job) string {
+	switch job.Operation {
+	case client.Update:
+		return fmt.Sprintf("The update was canceled. If it had begun, something may have changed already: check_instance with instance_id %s tells.", job.InstanceID)
+	case client.Deprovision:
+		return fmt.Sprintf("The deletion was canceled. Call get_instance with instance_id %s to see whether it had begun.", job.InstanceID)
+	default:
+		return "The job was canceled. Nothing is left to do."
+	}
+}
+
 func afterFailure(job *client.Job) string {
 	step := "The job failed; tell the user its error. "
 	if job.Error != nil && job.Error.Retryable {
@@ -74,6 +85,10 @@ func afterFailure(job *client.Job) string {
 	}
 	switch job.Operation {
 	case client.Provision, client.Deprovision:
+		if job.Error != nil && job.Error.Code == "input_required" {
+			step = "The job asked what answers did not say. Ask the user what questions lists, then call start_provision again with answers, " +
+				"or without on_question where they are secret or for a person. "
+		}
 		step += fmt.Sprintf("Call deprovision_instance with instance_id %s to clean up, if the user agrees.", job.InstanceID)
 	case client.Update:
 		step += fmt.Sprintf("Call get_instance with instance_id %s: usable and update_repeatable say what the update has left.", job.InstanceID)
@@ -113,9 +128,9 @@ func afterActive(i *client.Instance) string {
 		steps = append(steps, "Do not repeat its last update as it was.")
 	}
 	if len(i.Findings) > 0 {
-		steps = append(steps, "Tell the user what findings lists: it is not as it should be.")
+		steps = append(steps, "Tell the user what findings lists: it is not as it should be. rotate_credentials makes new ones in the place of broken credentials.")
 	}
-	if i.Usable {
+	if i.Usable && len(i.Findings) == 0 {
 		steps = append(steps, fmt.Sprintf("It is ready. Call get_credentials with instance_id %s when the credentials are needed.", i.ID))
 	}
 	if i.ExpiresAt != nil {
@@ -129,8 +144,15 @@ func afterPreflight(p *client.Preflight, tool string) string {
 	if !p.Valid {
 		return "Nothing was done. See to what blockers names, each with who can clear it away; then call " + tool + " again." + unansweredByTool(p)
 	}
+	if tool == "deprovision_instance" {
+		step := "Nothing was done. Tell the user what would be gone, with all its data, and ask; then call " + tool + " without validate_only."
+		if len(p.Questions) > 0 {
+			step += " The job will give a link to the page where a person confirms it."
+		}
+		return step
+	}
 	return "Nothing was done. Tell the user the price, if there is one, and what questions lists; then call " +
-		tool + " without validate_only, with the answers that are not secret."
+		tool + " without validate_only, with the answers that are neither secret nor a person's."
 }
 
 // unansweredByTool is the way around on_question fail where a question is for a person. There is no job
@@ -182,24 +204,25 @@ var afterCode = map[string]string{
 	"unauthenticated":           "Tell the user that the API key is wrong, expired or revoked; an operator can make a new one.",
 	"insufficient_scope":        "This key may not do this. Tell the user; an operator can make a key with the scope that detail names.",
 	"person_required":           "Only a person may answer this. Give the user the answer_url, then call get_job with wait_seconds and elicit false.",
-	"not_found":                 "Check the ID. list_services, list_jobs and list_instances show what there is.",
+	"not_found":                 "Check the ID. list_services, list_jobs, list_instances and list_bindings show what there is.",
 	"name_taken":                "Another instance has this name. Call get_instance with instance_id to see it, or choose another name.",
 	"operation_in_progress":     "Another job works on the instance. Call get_job with job_id and wait_seconds, then call this again.",
 	"question_already_answered": seeJob,
 	"question_expired":          seeJob,
 	"question_withdrawn":        seeJob,
-	"job_finished":              seeJob,
+	"job_finished":              seeJob + " deprovision_instance or delete_binding removes what it has made.",
 	"quote_changed":             "The price has changed. Call get_job, tell the user the new price and ask again.",
-	"binding_deleted":           "There are no credentials, and waiting does not help. Call get_instance or list_instances to see what there is.",
+	"binding_deleted":           "There are no credentials, and waiting does not help. Call get_instance or list_bindings to see what there is; create_binding makes new ones.",
 	"binding_rotated":           "It was rotated before. Use the binding that took its place, which detail names.",
-	"instance_not_active":       "Only an active instance can be changed. Call get_instance to see how it stands.",
+	"instance_not_active":       "Only an active instance can be changed or checked. Call get_instance to see how it stands.",
+	"precondition_failed":       "The instance has changed since you saw it. Call get_instance, see whether this still fits, and call it again with the new etag as if_match.",
 	"deletion_protected":        "It is protected. Only if the user wants it gone for good, call update_instance with deletion_protection false, then this again.",
 	"plan_removed":              "Its plan is offered no more: it can be used and deleted, but not changed. Tell the user.",
 	"plan_change_not_allowed":   "Call list_services: updates_to of the instance's plan lists the plans that it may change to.",
 	"update_not_repeatable":     "Do not repeat this update. Tell the user; an operator can look into it.",
 	"input_required":            "Ask the user and give answers for what errors names, or leave on_question out to have it asked.",
-	"not_ready":                 "It is not ready yet. Call get_job with wait_seconds, then call this again.",
-	"idempotency_key_reused":    "This idempotency_key was used with other arguments. Use a new one for a new start.",
+	"not_ready":                 "It is not ready yet. Call get_job with job_id (list_bindings has it) and wait_seconds, then call this again.",
+	"idempotency_key_reused":    "This idempotency_key was used with other arguments. Use a new one for a new call.",
 	"invalid_cursor":            "Call the tool again without cursor.",
 	"unknown_service":           seeServices,
 	"unknown_plan":              seeServices,

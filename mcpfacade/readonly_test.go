@@ -47,11 +47,12 @@ func TestReadOnly(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			list := send(t, handler, rpc{version: modern, method: "tools/list"}).Body.String()
-			if strings.Contains(list, `"readOnlyHint":false`) || strings.Contains(list, "start_provision\"") || !strings.Contains(list, `"get_job"`) {
+			if strings.Contains(list, `"readOnlyHint":false`) || strings.Contains(list, "start_provision\"") || !strings.Contains(list, `"get_job"`) || !strings.Contains(list, `"list_bindings"`) {
 				t.Errorf("tools/list: %s", list)
 			}
 			for what, got := range map[string]*httptest.ResponseRecorder{
 				"start_provision": callTool(t, handler, canTasks, "start_provision", `"service":"postgres","plan":"small"`, ""),
+				"check_instance":  callTool(t, handler, `{}`, "check_instance", `"instance_id":"`+instanceID+`"`, ""),
 				"cancel_job":      callTool(t, handler, `{}`, "cancel_job", theJob, ""),
 			} {
 				if got.Code < http.StatusBadRequest || !strings.Contains(got.Body.String(), "-326") {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -30,7 +31,7 @@ func (f *facade) result(a *answer) *mcp.CallToolResult {
 			return f.failed(err)
 		}
 	}
-	body, err := withNextStep(body, a.nextStep)
+	body, err := withFirst(body, "next_step", a.nextStep)
 	if err != nil {
 		return f.failed(err)
 	}
@@ -40,8 +41,8 @@ func (f *facade) result(a *answer) *mcp.CallToolResult {
 	}
 }
 
-// withNextStep puts the next step at the front of an object, where a reader sees it first.
-func withNextStep(object json.RawMessage, nextStep string) (json.RawMessage, error) {
+// withFirst puts a text at the front of an object, where a reader sees it first.
+func withFirst(object json.RawMessage, name, text string) (json.RawMessage, error) {
 	var buf bytes.Buffer
 	if err := json.Compact(&buf, object); err != nil {
 		return nil, fmt.Errorf("read the API's answer: %w", err)
@@ -50,11 +51,11 @@ func withNextStep(object json.RawMessage, nextStep string) (json.RawMessage, err
 	if !ok {
 		return nil, errors.New("the API's answer is not an object")
 	}
-	step, err := json.Marshal(nextStep)
+	value, err := json.Marshal(text)
 	if err != nil {
 		return nil, err
 	}
-	out := append([]byte(`{"next_step":`), step...)
+	out := append([]byte(`{"`+name+`":`), value...)
 	if !bytes.Equal(rest, []byte("}")) {
 		out = append(out, ',')
 	}
@@ -129,9 +130,21 @@ func fromProblem(p *client.ProblemError) failure {
 		RequestID: p.RequestID, Retryable: p.Retryable, RetryAfter: int(p.RetryAfter.Seconds()),
 	}
 	if p.Errors != nil {
-		out.Errors = *p.Errors
+		for _, field := range *p.Errors {
+			field.Pointer = ofArgument(field.Pointer)
+			out.Errors = append(out.Errors, field)
+		}
 	}
 	return out
+}
+
+// ofArgument points to a tool's argument where the API points to a header or a part of the URL.
+func ofArgument(pointer string) string {
+	place, name, found := strings.Cut(pointer, "/")
+	if !found || place == "" { // Within the body.
+		return pointer
+	}
+	return "/" + strings.ToLower(strings.ReplaceAll(name, "-", "_"))
 }
 
 func valueOf(s *string) string {

@@ -36,7 +36,7 @@ func TestSchemasArePortable(t *testing.T) {
 			t.Errorf("%s: readOnlyHint is %v", tool["name"], annotations["readOnlyHint"])
 		}
 	}
-	if !slices.IsSorted(names) || len(names) != 14 {
+	if !slices.IsSorted(names) || len(names) != 16 {
 		t.Errorf("tools %v", names)
 	}
 }

@@ -19,14 +19,16 @@ type tool struct {
 	isTask bool
 }
 
-// The kinds of tools. Only what makes something new reaches out into the open world.
+// The kinds of tools. Only what makes something new reaches out into the open world. Whatever reads is
+// idempotent, which need not be said.
 var (
 	no, yes = false, true
 
-	reads   = mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, DestructiveHint: &no, OpenWorldHint: &no}
+	reads   = mcp.ToolAnnotations{ReadOnlyHint: true, DestructiveHint: &no, OpenWorldHint: &no}
 	starts  = mcp.ToolAnnotations{DestructiveHint: &no, OpenWorldHint: &yes}
 	removes = mcp.ToolAnnotations{IdempotentHint: true, DestructiveHint: &yes, OpenWorldHint: &no}
 	changes = removes // what there was is replaced
+	checks  = mcp.ToolAnnotations{IdempotentHint: true, DestructiveHint: &no, OpenWorldHint: &no}
 	renews  = mcp.ToolAnnotations{DestructiveHint: &yes, OpenWorldHint: &yes}
 )
 
@@ -45,8 +47,8 @@ var tools = []tool{
 	{
 		name: "get_job", title: "Get or await a job", annotations: reads, serve: getJob, asks: true,
 		description: "Tells how a job stands. With wait_seconds 20 it returns as soon as the job is done or asks something, so no " +
-			"sleep between calls is needed. Call it again while state is pending; then do what next_step says. Where the host can show " +
-			"forms, the user is asked at once; if such a call is lost or declined by the host, call again with elicit false and use answer_question.",
+			"sleep between calls is needed. Call it again while state is pending; then do what next_step says. A host that can show forms " +
+			"asks the user at once; if it loses or declines such a call, call again with elicit false and use answer_question.",
 	},
 	{
 		name: "answer_question", title: "Answer a question", annotations: removes, serve: answerQuestion,
@@ -68,12 +70,22 @@ var tools = []tool{
 	},
 	{
 		name: "get_instance", title: "Get an instance", annotations: reads, serve: getInstance,
-		description: "Shows one instance: its state, where it is reached (no credentials), when it ends and its last job.",
+		description: "Shows one instance: its state, where it is reached (no credentials), what the last check found, its last job and its etag.",
 	},
 	{
 		name: "update_instance", title: "Change an instance", annotations: changes, serve: updateInstance, asks: true, isTask: true,
 		description: "Changes an instance: labels, its end and protection at once, plan and parameters by a job. The plan's updates_to and " +
 			"x-mutable in list_services say what may change. validate_only changes nothing. May cost money: ask the user first.",
+	},
+	{
+		name: "check_instance", title: "Check an instance", annotations: checks, serve: checkInstance, isTask: true,
+		description: "Compares an instance with what really exists, by a job; changes nothing. Use it when the service does not work as it " +
+			"should, or after a canceled update. Next, call get_job, then get_instance: findings lists what differs.",
+	},
+	{
+		name: "list_bindings", title: "List credentials", annotations: reads, serve: listBindings,
+		description: "Lists an instance's bindings (sets of credentials; the secrets are not told), newest first. " +
+			"Use it to find a binding_id, or what is to be rotated.",
 	},
 	{
 		name: "create_binding", title: "Make credentials", annotations: starts, serve: createBinding, isTask: true,

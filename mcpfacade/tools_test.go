@@ -83,20 +83,28 @@ func TestEveryArgumentReachesTheAPI(t *testing.T) {
 		"list_instances": {reaches: map[string]string{
 			"limit": "limit=7", "cursor": "cursor=c1", "state": "state=failed", "service": "service=postgres", "name": "name=orders", "label": "label=a%3Db&label=c%3Dd",
 		}},
-		"get_instance":         {reaches: map[string]string{"instance_id": "GET /v1/instances/" + instanceID}},
-		"deprovision_instance": {reaches: map[string]string{"instance_id": "DELETE /v1/instances/" + instanceID, "validate_only": "?validate_only=false"}},
+		"get_instance":   {reaches: map[string]string{"instance_id": "GET /v1/instances/" + instanceID}},
+		"check_instance": {reaches: map[string]string{"instance_id": "POST /v1/instances/" + instanceID + "/check", "idempotency_key": "/check k1 "}},
+		"list_bindings":  {reaches: map[string]string{"instance_id": "GET /v1/instances/" + instanceID + "/bindings", "limit": "limit=7", "cursor": "cursor=c1"}},
+		"deprovision_instance": {reaches: map[string]string{
+			"instance_id": "DELETE /v1/instances/" + instanceID, "validate_only": "?validate_only=false",
+			"idempotency_key": "validate_only=false k1 ", "if_match": `If-Match "v1"`,
+		}},
 		"update_instance": {reaches: map[string]string{
 			"instance_id": "PATCH /v1/instances/" + instanceID, "plan": `"plan":"small"`, "parameters": `"parameters":{"n":12345678901234567890}`,
 			"answers": `"answers":{"region":"eu"}`, "labels": `"labels":{"a":"b"}`, "expires_in": `"expires_in":3600`,
 			"deletion_protection": `"deletion_protection":true`, "validate_only": `"validate_only":false`, "elicit": "",
+			"idempotency_key": "PATCH /v1/instances/" + instanceID + " k1 ", "if_match": `If-Match "v1"`,
 		}},
 		"create_binding": {reaches: map[string]string{
 			"instance_id": "POST /v1/instances/" + instanceID + "/bindings", "name": `"name":"orders"`, "expires_in": `"expires_in":3600`,
+			"idempotency_key": "/bindings k1 ",
 		}},
 		"rotate_credentials": {reaches: map[string]string{
 			"binding_id": "POST /v1/bindings/" + bindingID + "/rotate", "overlap": `"overlap":60`, "expires_in": `"expires_in":3600`,
+			"idempotency_key": "/rotate k1 ",
 		}},
-		"delete_binding":  {reaches: map[string]string{"binding_id": "DELETE /v1/bindings/" + bindingID}},
+		"delete_binding":  {reaches: map[string]string{"binding_id": "DELETE /v1/bindings/" + bindingID, "idempotency_key": "/bindings/" + bindingID + " k1 "}},
 		"get_credentials": {reaches: map[string]string{"binding_id": "/v1/bindings/" + bindingID + "/credentials", "instance_id": "/v1/instances/" + instanceID + "/bindings"}},
 	}
 	values := map[string]any{
@@ -104,7 +112,7 @@ func TestEveryArgumentReachesTheAPI(t *testing.T) {
 		"answers": map[string]any{"region": "eu"}, "on_question": "fail", "labels": map[string]any{"a": "b"}, "bind": false, "validate_only": false,
 		"idempotency_key": "k1", "job_id": jobID, "wait_seconds": 7, "question_id": questionID, "action": "accept", "content": map[string]any{"region": "eu"},
 		"state": "failed", "operation": "provision", "instance_id": instanceID, "label": []string{"a=b", "c=d"}, "binding_id": bindingID, "elicit": false,
-		"expires_in": 3600, "deletion_protection": true, "overlap": 60,
+		"expires_in": 3600, "deletion_protection": true, "overlap": 60, "if_match": "v1",
 	}
 	tools, err := connect(t, newFacade(t, newRecorder())).ListTools(t.Context(), nil)
 	if err != nil {

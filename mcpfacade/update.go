@@ -16,7 +16,8 @@ func updateInstance(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	resp, err := c.api.UpdateInstanceWithBody(c.ctx, c.args.text("instance_id"), nil, mediaType, payload, c.forward)
+	resp, err := c.api.UpdateInstanceWithBody(c.ctx, c.args.text("instance_id"),
+		&client.UpdateInstanceParams{IfMatch: c.args.ifMatch(), IdempotencyKey: c.args.idempotencyKey()}, mediaType, payload, c.forward)
 	if c.onlyValidates() {
 		return aboutPreflight("update_instance", resp, err)
 	}
@@ -35,20 +36,21 @@ func (a arguments) withoutEnd() arguments {
 }
 
 // updated is the answer of an update: a job, or the instance where no job was needed. As with a start the
-// job's questions may be asked at once: a repeat is refused with the job's ID.
+// job's questions may be asked at once: a repeat gets the job, or is refused with its ID.
 func (c *call) updated(resp *http.Response, err error) (*answer, error) {
 	if err == nil && resp.StatusCode == http.StatusOK {
-		body, instance, err := decode[client.Instance](resp, nil)
+		found, err := aboutInstance(resp, nil)
 		if err != nil {
 			return nil, err
 		}
-		return &answer{body: body, nextStep: "It is changed as far as it was not so already; no job was needed. " + afterInstance(instance)}, nil
+		found.nextStep = "It is changed as far as it was not so already; no job was needed. " + found.nextStep
+		return found, nil
 	}
 	body, job, err := decode[client.Job](resp, err)
 	found, err := aboutJob(body, job, err)
 	if err != nil {
 		return nil, err
 	}
-	found.mayAsk = c.mayElicit()
+	found.mayAsk = isFirst(resp) && c.mayElicit()
 	return found, nil
 }

@@ -81,24 +81,6 @@ func TestContractWithoutAnOperation(t *testing.T) {
 	}
 }
 
-// A result that may be of several kinds may have the values of all.
-func TestUnionOfEnums(t *testing.T) {
-	t.Parallel()
-	word := func(enum ...any) schema {
-		return schema{"properties": schema{"state": schema{"type": "string", "enum": enum}}}
-	}
-	state := func(s schema) any { return at(s, "properties", "state", "enum") }
-	if diff := cmp.Diff([]string{"a", "b", "c"}, state(union(word("a", "b"), word("b", "c")))); diff != "" {
-		t.Error(diff)
-	}
-	free := schema{"properties": schema{"state": schema{"type": "string"}}}
-	for _, s := range []schema{union(word("a"), free), union(free, word("a"))} {
-		if got := state(s); got != nil {
-			t.Errorf("got %v where one kind may have any value", got)
-		}
-	}
-}
-
 func TestToolThatTellsWhatIsNotThere(t *testing.T) {
 	t.Parallel()
 	s := schema{"properties": schema{"items": schema{"items": schema{"properties": schema{"id": schema{}, "name": schema{}}}}}}

@@ -75,8 +75,7 @@ func (d *document) keyword(keyword string, value any, keep []string) (any, error
 	return value, nil
 }
 
-// union is an object schema that both kinds of objects fit: the properties of both, of which those
-// are required that both require.
+// union is an object schema that both kinds of objects fit: it has the properties of both.
 func union(a, b schema) schema {
 	out := maps.Clone(a)
 	pa, _ := a["properties"].(schema)
@@ -91,35 +90,12 @@ func union(a, b schema) schema {
 		}
 		out["properties"] = properties
 	}
-	if required := stringsOf(b["required"]); required != nil {
-		out["required"] = slices.DeleteFunc(stringsOf(a["required"]), func(name string) bool {
-			return !slices.Contains(required, name)
-		})
-	}
-	if enum := unionEnum(stringsOf(a["enum"]), stringsOf(b["enum"])); enum != nil {
-		out["enum"] = enum
-	} else {
-		delete(out, "enum")
-	}
 	ia, _ := a["items"].(schema)
 	ib, _ := b["items"].(schema)
 	if ia != nil && ib != nil {
 		out["items"] = union(ia, ib)
 	}
 	return out
-}
-
-// unionEnum are the values of both; nil where one of them allows any.
-func unionEnum(a, b []string) []string {
-	if a == nil || b == nil {
-		return nil
-	}
-	for _, value := range b {
-		if !slices.Contains(a, value) {
-			a = append(a, value)
-		}
-	}
-	return a
 }
 
 // keepOnly leaves out the properties of an object, or of the items of a list, that are not named; nil names
@@ -138,9 +114,6 @@ func keepOnly(s schema, names []string) error {
 		}
 	}
 	maps.DeleteFunc(properties, func(name string, _ any) bool { return !slices.Contains(names, name) })
-	if required, ok := s["required"]; ok {
-		s["required"] = slices.DeleteFunc(stringsOf(required), func(name string) bool { return !slices.Contains(names, name) })
-	}
 	return nil
 }
 

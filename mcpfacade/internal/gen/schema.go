@@ -17,15 +17,18 @@ type document struct {
 }
 
 // inputKeywords are what hosts understand. Others, $ref above all, have been seen to make a host drop
-// every tool of a server; a `propertyNames` or an `example` is no loss.
+// every tool of a server; a `propertyNames` or an `example` is no loss, nor are bounds that nobody comes near.
 var inputKeywords = []string{
-	"type", "description", "enum", "default", "format", "pattern", "minLength", "maxLength", "minimum", "maximum",
-	"items", "minItems", "maxItems", "properties", "required", "additionalProperties", "maxProperties",
+	"type", "description", "enum", "default", "format", "pattern", "minimum", "maximum",
+	"items", "properties", "required", "additionalProperties",
 }
 
 // outputKeywords leave out what the reader of a result does not need, so that all tools together stay
-// small: hosts put them into the model's context. Within an object nothing is said to be required.
-var outputKeywords = []string{"type", "enum", "items", "properties"}
+// small: hosts put them into the model's context. What is told in brief has no enum either.
+var (
+	outputKeywords = []string{"type", "enum", "items", "properties"}
+	briefKeywords  = []string{"type", "items", "properties"}
+)
 
 // input is the flat object of a tool's arguments.
 func (d *document) input(t tool) (schema, error) {
@@ -48,17 +51,18 @@ func (d *document) input(t tool) (schema, error) {
 	return in, nil
 }
 
-// output is the object of all properties that a result may have. Required are those that every kind
-// of result has, and next_step.
+// output is the object of all properties that a result may have. Only next_step is said to be required.
 func (d *document) output(t tool) (schema, error) {
+	keep := outputKeywords
+	if t.tells != nil {
+		keep = briefKeywords
+	}
 	var out schema
 	for _, name := range t.output {
-		component := d.Components["schemas"][name]
-		s, err := d.resolve(component, outputKeywords)
+		s, err := d.resolve(d.Components["schemas"][name], keep)
 		if err != nil {
 			return nil, err
 		}
-		s["required"] = at(component, "required")
 		if out == nil {
 			out = s
 		} else {
@@ -72,11 +76,13 @@ func (d *document) output(t tool) (schema, error) {
 	if err := keepOnly(out, t.tells); err != nil {
 		return nil, err
 	}
-	properties["next_step"] = schema{"type": "string"}
+	for _, name := range append([]string{"next_step"}, t.adds...) {
+		properties[name] = schema{"type": "string"}
+	}
 	if _, list := properties["items"]; list {
 		properties["truncated"] = schema{"type": "boolean"}
 	}
-	out["required"] = append(stringsOf(out["required"]), "next_step")
+	out["required"] = []string{"next_step"}
 	if t.depth > 0 {
 		cutBelow(out, t.depth)
 	}

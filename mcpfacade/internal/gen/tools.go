@@ -14,6 +14,8 @@ type tool struct {
 	// tells names the properties of the output, or of the items of a list, that are told; nil is all. A
 	// result may have more.
 	tells []string
+	// adds names what the tool adds to the output, beside next_step.
+	adds []string
 }
 
 // arg is one argument: a parameter or a property of the body of an operation.
@@ -33,12 +35,28 @@ type arg struct {
 // elicit is an argument of the tool alone.
 var elicit = arg{name: "elicit", optional: true, set: schema{
 	"type": "boolean", "default": true,
-	"description": "false: return questions as data, also where the host shows forms. Use it after a call that the host lost.",
+	"description": "false: questions come as data, not as a form of the host.",
 }}
+
+// onlyOnce is the argument that makes a repeat of the call harmless.
+func onlyOnce(operation string) arg {
+	return arg{
+		name: "idempotency_key", operation: operation, from: "Idempotency-Key",
+		set: schema{"description": "Your own key: the same call with it again is not done twice."},
+	}
+}
+
+// unchanged is the argument that has the call refused where the instance has changed. Its value comes
+// without the quotes of the header, which models lose.
+func unchanged(operation string) arg {
+	return arg{
+		name: "if_match", operation: operation, from: "If-Match",
+		set: schema{"description": "The etag of get_instance; where it has changed since, nothing is done.", "pattern": `^"?[\x21\x23-\x7e]+"?$`},
+	}
+}
 
 // notes tell a model, beyond the contract, what the tool makes of an argument.
 var notes = map[string]string{
-	"name":       "With a name, the same start again returns the first job instead of making a second instance.",
 	"answers":    "Never a secret.",
 	"parameters": "Never a secret.",
 }
@@ -50,6 +68,11 @@ var descriptions = map[string]string{
 	"job_id":      "The job's ID, from the tool that started it or list_jobs.",
 	"operation":   "Only jobs of this operation.",
 	"question_id": "The ID of an open question in the job's questions.",
+}
+
+// label has no pattern for its items, which no host needs.
+func label(operation string) arg {
+	return arg{name: "label", operation: operation, from: "label", set: schema{"items": schema{"type": "string"}}}
 }
 
 // args are those that have the same name in the tool and in the operation.
@@ -75,8 +98,8 @@ func pageLimit(operation string) arg {
 
 // What is told of the results of tools that are called once in a job's life.
 var (
-	jobInBrief       = []string{"id", "state", "instance_id", "binding_id", "questions", "error"}
-	preflightInBrief = []string{"valid", "blockers", "price", "external_names"}
+	jobInBrief       = []string{"id", "state", "instance_id", "binding_id"}
+	preflightInBrief = []string{"valid", "blockers", "questions", "price", "external_names"}
 	instanceInBrief  = []string{"plan", "parameters", "labels", "expires_at", "deletion_protection"}
 )
 
@@ -88,13 +111,13 @@ var tools = []tool{
 			note: "Only this one; then no limit or cursor.",
 		}),
 		output: []string{"ServiceList"},
-		depth:  3,
+		depth:  2,
 	},
 	{
 		name: "start_provision",
 		args: append(args("createInstance", "service", "plan", "name", "parameters", "answers", "on_question",
 			"labels", "bind", "expires_in", "deletion_protection", "validate_only"),
-			arg{name: "idempotency_key", operation: "createInstance", from: "Idempotency-Key"}, elicit),
+			onlyOnce("createInstance"), elicit),
 		output: []string{"Job", "Preflight"},
 		depth:  1,
 		tells:  slices.Concat(preflightInBrief, jobInBrief),
@@ -117,24 +140,38 @@ var tools = []tool{
 	{name: "cancel_job", args: args("cancelJob", "job_id"), output: []string{"Job"}, depth: 1, tells: jobInBrief},
 	{
 		name: "list_jobs",
-		args: append(args("listJobs", "cursor", "state", "operation", "instance_id", "service", "label"),
-			pageLimit("listJobs")),
+		args: append(args("listJobs", "cursor", "state", "operation", "instance_id", "service"),
+			label("listJobs"), pageLimit("listJobs")),
 		output: []string{"JobList"},
 		depth:  2,
 		tells:  slices.Concat(jobInBrief, []string{"operation", "service", "plan", "created_at"}),
 	},
 	{
 		name: "list_instances",
-		args: append(args("listInstances", "cursor", "state", "service", "label"), pageLimit("listInstances"),
-			arg{name: "name", operation: "listInstances", from: "name"}),
+		args: append(args("listInstances", "cursor", "state", "service", "name"),
+			label("listInstances"), pageLimit("listInstances")),
 		output: []string{"InstanceList"},
 		depth:  2,
 		tells:  slices.Concat(instanceInBrief, []string{"id", "name", "service", "state", "job_id", "created_at"}),
 	},
-	{name: "get_instance", args: args("getInstance", "instance_id"), output: []string{"Instance"}},
+	{name: "get_instance", args: args("getInstance", "instance_id"), output: []string{"Instance"}, adds: []string{"etag"}},
+	{
+		name:   "check_instance",
+		args:   append(args("checkInstance", "instance_id"), onlyOnce("checkInstance")),
+		output: []string{"Job"},
+		depth:  1,
+		tells:  jobInBrief,
+	},
+	{
+		name:   "list_bindings",
+		args:   append(args("listBindings", "instance_id", "cursor"), pageLimit("listBindings")),
+		output: []string{"BindingList"},
+		depth:  2,
+		tells:  []string{"id", "name", "state", "expires_at", "renew_before", "predecessor_id", "created_at"},
+	},
 	{
 		name:   "deprovision_instance",
-		args:   args("deleteInstance", "instance_id", "validate_only"),
+		args:   append(args("deleteInstance", "instance_id", "validate_only"), unchanged("deleteInstance"), onlyOnce("deleteInstance")),
 		output: []string{"Job", "Preflight"},
 		depth:  1,
 		tells:  slices.Concat(preflightInBrief, jobInBrief),
@@ -145,7 +182,7 @@ var tools = []tool{
 			arg{
 				name: "expires_in", operation: "updateInstance", from: "expires_in",
 				set: schema{"type": "integer", "minimum": 0, "description": "Seconds from now until it is deprovisioned; 0 takes its end away."},
-			}, elicit),
+			}, unchanged("updateInstance"), onlyOnce("updateInstance"), elicit),
 		output: []string{"Job", "Instance", "Preflight"},
 		depth:  1,
 		tells:  slices.Concat(preflightInBrief, jobInBrief, instanceInBrief),
@@ -155,19 +192,25 @@ var tools = []tool{
 		args: append(args("createBinding", "instance_id", "expires_in"), arg{
 			name: "name", operation: "createBinding", from: "name",
 			note: "With the name of one that there is, nothing is made.",
-		}),
+		}, onlyOnce("createBinding")),
 		output: []string{"Job"},
 		depth:  1,
 		tells:  jobInBrief,
 	},
 	{
 		name:   "rotate_credentials",
-		args:   args("rotateBinding", "binding_id", "overlap", "expires_in"),
+		args:   append(args("rotateBinding", "binding_id", "overlap", "expires_in"), onlyOnce("rotateBinding")),
 		output: []string{"Job"},
 		depth:  1,
 		tells:  jobInBrief,
 	},
-	{name: "delete_binding", args: args("deleteBinding", "binding_id"), output: []string{"Job"}, depth: 1, tells: jobInBrief},
+	{
+		name:   "delete_binding",
+		args:   append(args("deleteBinding", "binding_id"), onlyOnce("deleteBinding")),
+		output: []string{"Job"},
+		depth:  1,
+		tells:  jobInBrief,
+	},
 	{
 		name: "get_credentials",
 		args: []arg{
