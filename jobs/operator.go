@@ -11,7 +11,7 @@ import (
 )
 
 // Operator does by hand what goes over the heads of tenants and workers. It works beside running replicas
-// and needs neither their keyset nor their catalog. All that it changes is in the events, with who did it.
+// and needs neither their keyset, but for CheckCatalog, nor their catalog. All that it changes is in the events, with who did it.
 // Safe for concurrent use.
 type Operator struct {
 	s   *Service

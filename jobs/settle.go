@@ -150,6 +150,11 @@ func (g *segment) succeed(ctx context.Context, w *write, j *jobRow, out outcome)
 		}
 	case OpDeprovision, OpBind, OpRotate, OpUnbind: // nothing of the instance's
 	}
+	if foundBy(j.Operation, out) {
+		if err := g.s.noteConfig(ctx, w, j); err != nil {
+			return err
+		}
+	}
 	if out.credentials != nil {
 		if err := g.s.saveCredentials(ctx, w, j, out.credentials); err != nil {
 			return err
