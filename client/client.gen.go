@@ -433,7 +433,7 @@ type BindingName = string
 
 // Blocker defines model for Blocker.
 type Blocker struct {
-	// ClearedBy Who can clear it away. `caller` by another request; with `waiting` it goes by itself.
+	// ClearedBy Who can clear it away. `caller` by another request, such as an answer to the job in the way; with `waiting` it goes by itself.
 	ClearedBy BlockerClearedBy `json:"cleared_by"`
 	Code      string           `json:"code"`
 	Detail    string           `json:"detail"`
@@ -445,7 +445,7 @@ type Blocker struct {
 	Pointer *string `json:"pointer,omitempty"`
 }
 
-// BlockerClearedBy Who can clear it away. `caller` by another request; with `waiting` it goes by itself.
+// BlockerClearedBy Who can clear it away. `caller` by another request, such as an answer to the job in the way; with `waiting` it goes by itself.
 type BlockerClearedBy string
 
 // Credentials defines model for Credentials.

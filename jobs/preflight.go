@@ -93,13 +93,37 @@ func (out *Preflight) take(asks []ask, failOnQuestion bool) {
 		}
 		out.Questions = append(out.Questions, a.question)
 		if failOnQuestion {
-			by := ByCaller
-			if a.question.PersonOnly || a.question.Secret {
-				by = ByPerson
-			}
-			out.Blockers = append(out.Blockers, blocker(InputIsRequired, "/answers/"+escapePointer(a.question.Name), neededAnswer(a.question), by))
+			out.Blockers = append(out.Blockers, blocker(InputIsRequired, "/answers/"+escapePointer(a.question.Name), neededAnswer(a.question), answerer(a.question)))
 		}
 	}
+}
+
+// answerer is who can answer a question. An agent must not learn a secret to give it.
+func answerer(q provider.Question) Clearer {
+	if q.PersonOnly || q.Secret {
+		return ByPerson
+	}
+	return ByCaller
+}
+
+// nameAnswerer sets who clears the job in the way, where that does not go on without an answer.
+func (out *Preflight) nameAnswerer(ctx context.Context, w *write, live *jobRow) error {
+	inTheWay := slices.IndexFunc(out.Blockers, func(b Blocker) bool { return b.Code == OperationInProgress })
+	if inTheWay < 0 || live.State != AwaitingInput {
+		return nil
+	}
+	questions, err := questionsOf(ctx, w.tx, live)
+	if err != nil {
+		return err
+	}
+	by := ByCaller
+	for _, q := range openQuestions(questions) {
+		if answerer(q.question) == ByPerson {
+			by = ByPerson
+		}
+	}
+	out.Blockers[inTheWay].ClearedBy = by
+	return nil
 }
 
 // PreflightUpdate says what an update would be refused for and would ask, and changes nothing. Error:
@@ -152,6 +176,9 @@ func (s *Service) preflightInstance(ctx context.Context, c Caller, instanceID, i
 				return err
 			}
 			if out, err = look(w, in, live); err != nil {
+				return err
+			}
+			if err := out.nameAnswerer(ctx, w, live); err != nil {
 				return err
 			}
 			if err := in.matches(ifMatch); err != nil {
