@@ -774,6 +774,9 @@ type Problem struct {
 	// AnswerURL Where a person answers, with `person_required`.
 	AnswerURL *string `json:"answer_url,omitempty"`
 
+	// BindingID The binding that stands in the way.
+	BindingID *BindingID `json:"binding_id,omitempty"`
+
 	// Code A stable word for programs.
 	Code   string        `json:"code"`
 	Detail *string       `json:"detail,omitempty"`

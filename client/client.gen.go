@@ -774,6 +774,9 @@ type Problem struct {
 	// AnswerURL Where a person answers, with `person_required`.
 	AnswerURL *string `json:"answer_url,omitempty"`
 
+	// BindingID The binding that stands in the way.
+	BindingID *BindingID `json:"binding_id,omitempty"`
+
 	// Code A stable word for programs.
 	Code   string        `json:"code"`
 	Detail *string       `json:"detail,omitempty"`
@@ -1551,8 +1554,8 @@ type ClientInterface interface {
 	// CreateBindingWithBody Start to make another set of credentials
 	//
 	// Each binding has credentials of its own, which can be removed alone. With the `name` of a binding that
-	// there is, or that is being made, nothing is made: the answer is `200` with its job. Needs scope
-	// `instances:write`.
+	// there is, or that is being made, nothing is made: the answer is `200` with its job where it was made with
+	// the same `expires_in`, else `409 name_taken`. Needs scope `instances:write`.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -1562,8 +1565,8 @@ type ClientInterface interface {
 	// CreateBinding Start to make another set of credentials
 	//
 	// Each binding has credentials of its own, which can be removed alone. With the `name` of a binding that
-	// there is, or that is being made, nothing is made: the answer is `200` with its job. Needs scope
-	// `instances:write`.
+	// there is, or that is being made, nothing is made: the answer is `200` with its job where it was made with
+	// the same `expires_in`, else `409 name_taken`. Needs scope `instances:write`.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -1957,8 +1960,8 @@ func (c *Client) ListBindings(ctx context.Context, instanceID InstanceID, params
 // CreateBindingWithBody Start to make another set of credentials
 //
 // Each binding has credentials of its own, which can be removed alone. With the `name` of a binding that
-// there is, or that is being made, nothing is made: the answer is `200` with its job. Needs scope
-// `instances:write`.
+// there is, or that is being made, nothing is made: the answer is `200` with its job where it was made with
+// the same `expires_in`, else `409 name_taken`. Needs scope `instances:write`.
 //
 // Takes any type of body and a specified content type.
 //
@@ -1978,8 +1981,8 @@ func (c *Client) CreateBindingWithBody(ctx context.Context, instanceID InstanceI
 // CreateBinding Start to make another set of credentials
 //
 // Each binding has credentials of its own, which can be removed alone. With the `name` of a binding that
-// there is, or that is being made, nothing is made: the answer is `200` with its job. Needs scope
-// `instances:write`.
+// there is, or that is being made, nothing is made: the answer is `200` with its job where it was made with
+// the same `expires_in`, else `409 name_taken`. Needs scope `instances:write`.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -3713,8 +3716,8 @@ type ClientWithResponsesInterface interface {
 	// CreateBindingWithBodyWithResponse Start to make another set of credentials
 	//
 	// Each binding has credentials of its own, which can be removed alone. With the `name` of a binding that
-	// there is, or that is being made, nothing is made: the answer is `200` with its job. Needs scope
-	// `instances:write`.
+	// there is, or that is being made, nothing is made: the answer is `200` with its job where it was made with
+	// the same `expires_in`, else `409 name_taken`. Needs scope `instances:write`.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -3724,8 +3727,8 @@ type ClientWithResponsesInterface interface {
 	// CreateBindingWithResponse Start to make another set of credentials
 	//
 	// Each binding has credentials of its own, which can be removed alone. With the `name` of a binding that
-	// there is, or that is being made, nothing is made: the answer is `200` with its job. Needs scope
-	// `instances:write`.
+	// there is, or that is being made, nothing is made: the answer is `200` with its job where it was made with
+	// the same `expires_in`, else `409 name_taken`. Needs scope `instances:write`.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -5365,8 +5368,8 @@ func (c *ClientWithResponses) ListBindingsWithResponse(ctx context.Context, inst
 // CreateBindingWithBodyWithResponse Start to make another set of credentials
 //
 // Each binding has credentials of its own, which can be removed alone. With the `name` of a binding that
-// there is, or that is being made, nothing is made: the answer is `200` with its job. Needs scope
-// `instances:write`.
+// there is, or that is being made, nothing is made: the answer is `200` with its job where it was made with
+// the same `expires_in`, else `409 name_taken`. Needs scope `instances:write`.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -5382,8 +5385,8 @@ func (c *ClientWithResponses) CreateBindingWithBodyWithResponse(ctx context.Cont
 // CreateBindingWithResponse Start to make another set of credentials
 //
 // Each binding has credentials of its own, which can be removed alone. With the `name` of a binding that
-// there is, or that is being made, nothing is made: the answer is `200` with its job. Needs scope
-// `instances:write`.
+// there is, or that is being made, nothing is made: the answer is `200` with its job where it was made with
+// the same `expires_in`, else `409 name_taken`. Needs scope `instances:write`.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
