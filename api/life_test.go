@@ -304,7 +304,7 @@ func TestBindingsOfAnInstance(t *testing.T) {
 	if job.Operation != api.Bind || *b.Name != "reports" || *b.JobID != job.ID || b.ExpiresAt == nil || !b.RenewBefore.Before(*b.ExpiresAt) {
 		t.Errorf("%+v by %+v", b, job)
 	}
-	wantStatus(t, f.post(t, path+"/bindings", `{"name":"reports","expires_in":3600}`), http.StatusOK)
+	wantStatus(t, f.post(t, path+"/bindings", `{"name":"reports","expires_in":3.6e3}`), http.StatusOK) // a whole number in JSON Schema
 	taken := wantProblem(t, f.post(t, path+"/bindings", `{"name":"reports"}`), http.StatusConflict, "name_taken")
 	if *taken.InstanceID != b.InstanceID || *taken.BindingID != b.ID || *taken.JobID != job.ID {
 		t.Errorf("the name is taken by %+v, want the binding %+v", taken, b)
