@@ -700,8 +700,10 @@ type Labels map[string]string
 
 // Leftover A thing outside that could not be removed; an operator is told of it too.
 type Leftover struct {
-	Kind   string `json:"kind"`
-	Name   string `json:"name"`
+	Kind string `json:"kind"`
+	Name string `json:"name"`
+
+	// Reason Why it is left; the error may be about another thing on which the removal stopped.
 	Reason string `json:"reason"`
 }
 

@@ -256,7 +256,8 @@ func leftoversOf(j *jobRow, found []provider.Object, e *JobError) []Leftover {
 	}
 	left := make([]Leftover, len(found))
 	for i, o := range found {
-		left[i] = Leftover{Kind: o.Kind, Name: o.Name, Reason: e.Code + ": " + e.Message}
+		// The error may be about another of them.
+		left[i] = Leftover{Kind: o.Kind, Name: o.Name, Reason: "the removal stopped: " + e.Code + ": " + e.Message}
 	}
 	return left
 }
