@@ -121,6 +121,22 @@ func TestOrphanCommands(t *testing.T) {
 	runCommand(t, vars, "orphans", "list", "--all").mustShow(t, "orph_2", "forgotten")
 }
 
+// An empty list of a tenant or an instance that does not exist would look like good news.
+func TestListsOfWhatDoesNotExist(t *testing.T) {
+	t.Parallel()
+	vars := stuckDatabase(t)
+	for _, what := range []string{"jobs", "orphans"} {
+		runCommand(t, vars, what, "list", "--tenant=nope").expect(t, exitFailed, "provisiond: not_found: there is no tenant of this name")
+		runCommand(t, vars, what, "list", "--instance=inst_9").expect(t, exitFailed, "provisiond: not_found: there is no such instance")
+	}
+	onStuck(t, vars, `INSERT INTO tenant (id, name) VALUES ('tnt_2', 'idle')`)
+	for _, filter := range []string{"--tenant=idle", "--instance=inst_1"} {
+		if got := runCommand(t, vars, "orphans", "list", filter).must(t).stdout; strings.Count(got, "\n") != 1 {
+			t.Errorf("%s:\n%s", filter, got)
+		}
+	}
+}
+
 func TestWorkers(t *testing.T) {
 	t.Parallel()
 	got := runCommand(t, stuckDatabase(t), "workers")
