@@ -15,7 +15,9 @@ func TestOrphansOfAnInstanceAreTriedTogether(t *testing.T) {
 	f.back.deprovision = func(context.Context, *provider.Request) error {
 		return &provider.Error{Code: "in_use", Message: "The table is in use."}
 	}
-	f.back.find = func() []provider.Object { return []provider.Object{{Kind: "table", Name: "a"}, {Kind: "login", Name: "b"}} }
+	f.back.find = func() []provider.Object {
+		return []provider.Object{{Kind: "table", Name: "a"}, {Kind: "login", Name: "b"}}
+	}
 	j := f.start(t, StartRequest{})
 	f.claimed(t, j).run(t.Context())
 	f.claimed(t, f.deleting(t, j)).run(t.Context())
