@@ -23,8 +23,8 @@ func TestParseJSON(t *testing.T) {
 		`-0.0`:              json.Number("0"),
 		`61.000000000000000000000000000000000000000000001`: json.Number("61.000000000000000000000000000000000000000000001"),
 		`9007199254740992.0`: json.Number("9007199254740992.0"),
-		`{}`:                map[string]any{},
-		`[{"a":1},{"a":1}]`: []any{map[string]any{"a": json.Number("1")}, map[string]any{"a": json.Number("1")}},
+		`{}`:                 map[string]any{},
+		`[{"a":1},{"a":1}]`:  []any{map[string]any{"a": json.Number("1")}, map[string]any{"a": json.Number("1")}},
 		strings.Repeat("[", maxDepth) + strings.Repeat("]", maxDepth): nested(maxDepth),
 	} {
 		got, err := parseJSON([]byte(text))
