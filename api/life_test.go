@@ -284,7 +284,7 @@ func TestPreflightsOfAnInstance(t *testing.T) {
 	var waits api.Job
 	f.patch(t, path, `{"plan":"paid"}`).json(t, &waits)
 	p = preflight(f.patch(t, path, `{"parameters":{"size":2},"validate_only":true}`))
-	if len(p.Blockers) != 1 || p.Blockers[0].ClearedBy != api.BlockerClearedByWaiting || *p.Blockers[0].JobID != waits.ID {
+	if len(p.Blockers) != 1 || p.Blockers[0].ClearedBy != api.BlockerClearedByCaller || *p.Blockers[0].JobID != waits.ID {
 		t.Errorf("got %+v", p)
 	}
 }
