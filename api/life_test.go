@@ -284,7 +284,7 @@ func TestPreflightsOfAnInstance(t *testing.T) {
 	var waits api.Job
 	f.patch(t, path, `{"plan":"paid"}`).json(t, &waits)
 	p = preflight(f.patch(t, path, `{"parameters":{"size":2},"validate_only":true}`))
-	if len(p.Blockers) != 1 || p.Blockers[0].ClearedBy != api.BlockerClearedByWaiting || *p.Blockers[0].JobID != waits.ID {
+	if len(p.Blockers) != 1 || p.Blockers[0].ClearedBy != api.BlockerClearedByCaller || *p.Blockers[0].JobID != waits.ID {
 		t.Errorf("got %+v", p)
 	}
 }
@@ -304,7 +304,11 @@ func TestBindingsOfAnInstance(t *testing.T) {
 	if job.Operation != api.Bind || *b.Name != "reports" || *b.JobID != job.ID || b.ExpiresAt == nil || !b.RenewBefore.Before(*b.ExpiresAt) {
 		t.Errorf("%+v by %+v", b, job)
 	}
-	wantStatus(t, f.post(t, path+"/bindings", `{"name":"reports"}`), http.StatusOK)
+	wantStatus(t, f.post(t, path+"/bindings", `{"name":"reports","expires_in":3.6e3}`), http.StatusOK) // a whole number in JSON Schema
+	taken := wantProblem(t, f.post(t, path+"/bindings", `{"name":"reports"}`), http.StatusConflict, "name_taken")
+	if *taken.InstanceID != b.InstanceID || *taken.BindingID != b.ID || *taken.JobID != job.ID {
+		t.Errorf("the name is taken by %+v, want the binding %+v", taken, b)
+	}
 	f.done(t, f.post(t, path+"/bindings", ""))
 
 	rotation := f.done(t, f.post(t, "/v1/bindings/"+b.ID+"/rotate", `{"overlap":60}`))

@@ -131,7 +131,7 @@ func newProblem(status int, code jobs.Code, detail string) Problem {
 // refusal is the problem of an error of the core.
 func (s *server) refusal(e *jobs.Error) Problem {
 	p := newProblem(statuses[e.Code], e.Code, e.Detail)
-	p.JobID, p.InstanceID = optional(e.JobID), optional(e.InstanceID)
+	p.JobID, p.InstanceID, p.BindingID = optional(e.JobID), optional(e.InstanceID), optional(e.BindingID)
 	if len(e.Fields) > 0 {
 		p.Errors = fieldErrors(e.Fields[:min(len(e.Fields), maxFields)])
 	}

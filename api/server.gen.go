@@ -433,7 +433,7 @@ type BindingName = string
 
 // Blocker defines model for Blocker.
 type Blocker struct {
-	// ClearedBy Who can clear it away. `caller` by another request; with `waiting` it goes by itself.
+	// ClearedBy Who can clear it away. `caller` by another request, such as an answer to the job in the way; with `waiting` it goes by itself.
 	ClearedBy BlockerClearedBy `json:"cleared_by"`
 	Code      string           `json:"code"`
 	Detail    string           `json:"detail"`
@@ -445,7 +445,7 @@ type Blocker struct {
 	Pointer *string `json:"pointer,omitempty"`
 }
 
-// BlockerClearedBy Who can clear it away. `caller` by another request; with `waiting` it goes by itself.
+// BlockerClearedBy Who can clear it away. `caller` by another request, such as an answer to the job in the way; with `waiting` it goes by itself.
 type BlockerClearedBy string
 
 // Credentials defines model for Credentials.
@@ -700,8 +700,10 @@ type Labels map[string]string
 
 // Leftover A thing outside that could not be removed; an operator is told of it too.
 type Leftover struct {
-	Kind   string `json:"kind"`
-	Name   string `json:"name"`
+	Kind string `json:"kind"`
+	Name string `json:"name"`
+
+	// Reason Why it is left; the error may be about another thing on which the removal stopped.
 	Reason string `json:"reason"`
 }
 
@@ -773,6 +775,9 @@ type PricePer string
 type Problem struct {
 	// AnswerURL Where a person answers, with `person_required`.
 	AnswerURL *string `json:"answer_url,omitempty"`
+
+	// BindingID The binding that stands in the way.
+	BindingID *BindingID `json:"binding_id,omitempty"`
 
 	// Code A stable word for programs.
 	Code   string        `json:"code"`

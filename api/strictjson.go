@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/big"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,7 +27,7 @@ const (
 // parseJSON reads a body that is exactly one JSON value and means the same to every reader: no
 // duplicate keys, no invalid UTF-8 or halves of surrogate pairs (encoding/json would replace them),
 // no NUL (PostgreSQL cannot hold it), no number that readers would round (RFC 7493, section 2.2).
-// Numbers become json.Number. The error is a *fault.
+// Numbers become json.Number, whole ones without fraction and exponent. The error is a *fault.
 func parseJSON(data []byte) (any, error) {
 	if len(bytes.TrimLeft(data, " \t\r\n")) == 0 {
 		return nil, malformed("", "a JSON body is required")
@@ -85,6 +86,7 @@ func (p *jsonParser) value() (any, error) {
 			return nil, p.fault("must be a number that a 64-bit float holds, and a whole one within ±9007199254740991; " +
 				"a string can hold more")
 		}
+		return plainInteger(t), nil
 	}
 	return token, nil
 }
@@ -145,6 +147,20 @@ func ordinary(n json.Number) bool {
 	}
 	_, err := n.Float64()
 	return err == nil
+}
+
+// plainInteger writes an ordinary number that is whole, such as 61.0 or 6.1e1, as an integer: to JSON Schema it is
+// one (2020-12, section 4.2.3), and encoding/json does not read it as one. What is no integer that readers hold
+// exactly stays as it is.
+func plainInteger(n json.Number) json.Number {
+	if !strings.ContainsAny(string(n), ".eE") {
+		return n
+	}
+	exact, ok := new(big.Rat).SetString(string(n))
+	if !ok || !exact.IsInt() || exact.Num().CmpAbs(big.NewInt(maxInteger)) > 0 {
+		return n
+	}
+	return json.Number(exact.Num().String())
 }
 
 // hasHalfPair reports whether JSON text has a \u escape of a surrogate without its other half.

@@ -433,7 +433,7 @@ type BindingName = string
 
 // Blocker defines model for Blocker.
 type Blocker struct {
-	// ClearedBy Who can clear it away. `caller` by another request; with `waiting` it goes by itself.
+	// ClearedBy Who can clear it away. `caller` by another request, such as an answer to the job in the way; with `waiting` it goes by itself.
 	ClearedBy BlockerClearedBy `json:"cleared_by"`
 	Code      string           `json:"code"`
 	Detail    string           `json:"detail"`
@@ -445,7 +445,7 @@ type Blocker struct {
 	Pointer *string `json:"pointer,omitempty"`
 }
 
-// BlockerClearedBy Who can clear it away. `caller` by another request; with `waiting` it goes by itself.
+// BlockerClearedBy Who can clear it away. `caller` by another request, such as an answer to the job in the way; with `waiting` it goes by itself.
 type BlockerClearedBy string
 
 // Credentials defines model for Credentials.
@@ -700,8 +700,10 @@ type Labels map[string]string
 
 // Leftover A thing outside that could not be removed; an operator is told of it too.
 type Leftover struct {
-	Kind   string `json:"kind"`
-	Name   string `json:"name"`
+	Kind string `json:"kind"`
+	Name string `json:"name"`
+
+	// Reason Why it is left; the error may be about another thing on which the removal stopped.
 	Reason string `json:"reason"`
 }
 
@@ -773,6 +775,9 @@ type PricePer string
 type Problem struct {
 	// AnswerURL Where a person answers, with `person_required`.
 	AnswerURL *string `json:"answer_url,omitempty"`
+
+	// BindingID The binding that stands in the way.
+	BindingID *BindingID `json:"binding_id,omitempty"`
 
 	// Code A stable word for programs.
 	Code   string        `json:"code"`
@@ -1551,8 +1556,8 @@ type ClientInterface interface {
 	// CreateBindingWithBody Start to make another set of credentials
 	//
 	// Each binding has credentials of its own, which can be removed alone. With the `name` of a binding that
-	// there is, or that is being made, nothing is made: the answer is `200` with its job. Needs scope
-	// `instances:write`.
+	// there is, or that is being made, nothing is made: the answer is `200` with its job where it was made with
+	// the same `expires_in`, else `409 name_taken`. Needs scope `instances:write`.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -1562,8 +1567,8 @@ type ClientInterface interface {
 	// CreateBinding Start to make another set of credentials
 	//
 	// Each binding has credentials of its own, which can be removed alone. With the `name` of a binding that
-	// there is, or that is being made, nothing is made: the answer is `200` with its job. Needs scope
-	// `instances:write`.
+	// there is, or that is being made, nothing is made: the answer is `200` with its job where it was made with
+	// the same `expires_in`, else `409 name_taken`. Needs scope `instances:write`.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -1958,8 +1963,8 @@ func (c *Client) ListBindings(ctx context.Context, instanceID InstanceID, params
 // CreateBindingWithBody Start to make another set of credentials
 //
 // Each binding has credentials of its own, which can be removed alone. With the `name` of a binding that
-// there is, or that is being made, nothing is made: the answer is `200` with its job. Needs scope
-// `instances:write`.
+// there is, or that is being made, nothing is made: the answer is `200` with its job where it was made with
+// the same `expires_in`, else `409 name_taken`. Needs scope `instances:write`.
 //
 // Takes any type of body and a specified content type.
 //
@@ -1979,8 +1984,8 @@ func (c *Client) CreateBindingWithBody(ctx context.Context, instanceID InstanceI
 // CreateBinding Start to make another set of credentials
 //
 // Each binding has credentials of its own, which can be removed alone. With the `name` of a binding that
-// there is, or that is being made, nothing is made: the answer is `200` with its job. Needs scope
-// `instances:write`.
+// there is, or that is being made, nothing is made: the answer is `200` with its job where it was made with
+// the same `expires_in`, else `409 name_taken`. Needs scope `instances:write`.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -3715,8 +3720,8 @@ type ClientWithResponsesInterface interface {
 	// CreateBindingWithBodyWithResponse Start to make another set of credentials
 	//
 	// Each binding has credentials of its own, which can be removed alone. With the `name` of a binding that
-	// there is, or that is being made, nothing is made: the answer is `200` with its job. Needs scope
-	// `instances:write`.
+	// there is, or that is being made, nothing is made: the answer is `200` with its job where it was made with
+	// the same `expires_in`, else `409 name_taken`. Needs scope `instances:write`.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -3726,8 +3731,8 @@ type ClientWithResponsesInterface interface {
 	// CreateBindingWithResponse Start to make another set of credentials
 	//
 	// Each binding has credentials of its own, which can be removed alone. With the `name` of a binding that
-	// there is, or that is being made, nothing is made: the answer is `200` with its job. Needs scope
-	// `instances:write`.
+	// there is, or that is being made, nothing is made: the answer is `200` with its job where it was made with
+	// the same `expires_in`, else `409 name_taken`. Needs scope `instances:write`.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -5368,8 +5373,8 @@ func (c *ClientWithResponses) ListBindingsWithResponse(ctx context.Context, inst
 // CreateBindingWithBodyWithResponse Start to make another set of credentials
 //
 // Each binding has credentials of its own, which can be removed alone. With the `name` of a binding that
-// there is, or that is being made, nothing is made: the answer is `200` with its job. Needs scope
-// `instances:write`.
+// there is, or that is being made, nothing is made: the answer is `200` with its job where it was made with
+// the same `expires_in`, else `409 name_taken`. Needs scope `instances:write`.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -5385,8 +5390,8 @@ func (c *ClientWithResponses) CreateBindingWithBodyWithResponse(ctx context.Cont
 // CreateBindingWithResponse Start to make another set of credentials
 //
 // Each binding has credentials of its own, which can be removed alone. With the `name` of a binding that
-// there is, or that is being made, nothing is made: the answer is `200` with its job. Needs scope
-// `instances:write`.
+// there is, or that is being made, nothing is made: the answer is `200` with its job where it was made with
+// the same `expires_in`, else `409 name_taken`. Needs scope `instances:write`.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

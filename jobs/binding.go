@@ -29,11 +29,11 @@ type BindRequest struct {
 	IdempotencyKey string // "" = none
 }
 
-// Bind starts to make another set of credentials for an active instance. With the name of a binding
+// Bind starts to make another set of credentials for an active instance. With the name of an equal binding
 // that exists or is being made, the result is the job that makes it or has made it.
 //
-// Errors: NotFound, OperationInProgress, InstanceNotActive, PlanRemoved, NameTaken where the binding's
-// job is gone, IdempotencyKeyReused, IdempotencyInProgress.
+// Errors: NotFound, OperationInProgress, InstanceNotActive, PlanRemoved, NameTaken by a binding that lives for
+// another time or whose job is gone, IdempotencyKeyReused, IdempotencyInProgress.
 func (s *Service) Bind(ctx context.Context, c Caller, r BindRequest) (Result, error) {
 	same := r
 	same.IdempotencyKey = ""
@@ -43,7 +43,7 @@ func (s *Service) Bind(ctx context.Context, c Caller, r BindRequest) (Result, er
 			if err != nil {
 				return Result{}, err
 			}
-			if existing, found, err := sameBinding(ctx, w, in, r.Name); found || err != nil {
+			if existing, found, err := sameBinding(ctx, w, in, r); found || err != nil {
 				return existing, err
 			}
 			if err := s.mayBegin(in, live); err != nil {
@@ -71,23 +71,31 @@ func (s *Service) mayBegin(in *instanceRow, live *jobRow) error {
 	return nil
 }
 
-// sameBinding finds the job of the instance's live binding of the name, if there is one.
-func sameBinding(ctx context.Context, w *write, in *instanceRow, name string) (Result, bool, error) {
-	if name == "" {
+// sameBinding finds the job of the instance's live binding of the name, if there is one. Error: NameTaken.
+func sameBinding(ctx context.Context, w *write, in *instanceRow, r BindRequest) (Result, bool, error) {
+	if r.Name == "" {
 		return Result{}, false, nil
 	}
-	var jobID string
+	var id, jobID string
+	var expiresIn time.Duration
 	err := w.tx.QueryRow(ctx, `
-		SELECT coalesce(job_id, '') FROM binding WHERE instance_id = $1 AND name = $2 AND state <> 'deleted'`, in.id, name).Scan(&jobID)
+		SELECT id, coalesce(job_id, ''), coalesce(expires_at - created_at, '0') FROM binding
+		WHERE instance_id = $1 AND name = $2 AND state <> 'deleted'`, in.id, r.Name).Scan(&id, &jobID, &expiresIn)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return Result{}, false, nil
 	}
 	if err != nil {
 		return Result{}, false, fmt.Errorf("find name: %w", err)
 	}
+	taken := &Error{Code: NameTaken, InstanceID: in.id, BindingID: id, JobID: jobID}
+	if expiresIn != r.ExpiresIn {
+		taken.Detail = "The instance has a binding of this name, made with another expires_in; choose another name, or remove or rotate that binding."
+		return Result{}, true, taken
+	}
 	job, err := getJob(ctx, w.tx, in.tenantID, jobID)
 	if errors.Is(err, NotFound) {
-		return Result{}, true, &Error{Code: NameTaken, InstanceID: in.id, Detail: "The instance has a binding of this name, made long ago."}
+		taken.JobID, taken.Detail = "", "The instance has a binding of this name, made long ago."
+		return Result{}, true, taken
 	}
 	return Result{Job: job, Existing: true}, true, err
 }
@@ -101,14 +109,16 @@ type bindingRow struct {
 	overlap                     *time.Duration
 }
 
-// beginBind inserts a binding and the job that makes it.
+// beginBind inserts a binding and the job that makes it. The times are of one moment, so that they tell how long
+// it was to live.
 func (s *Service) beginBind(ctx context.Context, w *write, c Caller, in *instanceRow, j *jobRow, b bindingRow) (Result, error) {
 	j.BindingID = newID("bind")
 	_, err := w.tx.Exec(ctx, `
-		INSERT INTO binding (id, tenant_id, instance_id, state, name, job_id, predecessor_id, overlap, expires_at, renew_before)
-		VALUES ($1, $2, $3, 'pending', nullif($4, ''), $5, nullif($6, ''), $7,
-		        CASE WHEN $8::interval > '0' THEN clock_timestamp() + $8::interval END,
-		        CASE WHEN $8::interval > '0' THEN clock_timestamp() + $9::interval END)`,
+		INSERT INTO binding (id, tenant_id, instance_id, state, name, job_id, predecessor_id, overlap, created_at, expires_at, renew_before)
+		SELECT $1, $2, $3, 'pending', nullif($4, ''), $5, nullif($6, ''), $7::interval, now,
+		       CASE WHEN $8::interval > '0' THEN now + $8::interval END,
+		       CASE WHEN $8::interval > '0' THEN now + $9::interval END
+		FROM (SELECT clock_timestamp() AS now) AS clock`,
 		j.BindingID, in.tenantID, in.id, b.name, j.ID, b.predecessorID, b.overlap, b.expiresIn, renewAfter(b.expiresIn))
 	if err != nil {
 		return Result{}, fmt.Errorf("insert binding: %w", err)

@@ -213,3 +213,45 @@ func TestCancelOfADeleteThatHasNotBegunRestoresTheInstance(t *testing.T) {
 		t.Fatalf("credentials after the canceled delete: %v", err)
 	}
 }
+
+// What a driver has made by the time of a cancel is recorded for the clean-up, and nothing more is begun: a
+// checkpoint is stored and stops the driver, whether its context has ended yet or not.
+func TestACheckpointAfterACancelIsStored(t *testing.T) {
+	t.Parallel()
+	for name, wait := range map[string]func(context.Context){
+		"context done":     func(ctx context.Context) { <-ctx.Done() },
+		"context not done": func(context.Context) {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			var made, seen string
+			f.back.provision = func(ctx context.Context, r *provider.Request) error {
+				if _, err := f.Cancel(t.Context(), f.caller, jobOf(t, f, r.InstanceID), ""); err != nil {
+					return err
+				}
+				wait(ctx)
+				if err := r.Report(ctx, provider.Progress{Step: "late"}); err == nil {
+					t.Error("a report was taken")
+				}
+				if err := r.Checkpoint(ctx, []byte("made")); err != nil {
+					return err
+				}
+				made = "more"
+				return nil
+			}
+			f.back.deprovision = func(_ context.Context, r *provider.Request) error { seen = string(r.State); return nil }
+			j := f.start(t, StartRequest{})
+			f.claimed(t, j).run(t.Context())
+			mustBe(t, "made after the cancel", made, "")
+			f.claimed(t, j).run(t.Context())
+			mustBe(t, "state in the clean-up", seen, "made")
+			mustBe(t, "state", f.job(t, j.ID).State, Canceled)
+		})
+	}
+}
+
+func jobOf(t *testing.T, f *fixture, instanceID string) string {
+	t.Helper()
+	return f.instance(t, instanceID).JobID
+}

@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/provisiond/provisiond/provider"
 )
 
@@ -167,5 +169,63 @@ func TestPreflights(t *testing.T) {
 	_, err = f.PreflightDelete(t.Context(), f.newCaller(t, "other", KindPerson), DeleteRequest{InstanceID: j.InstanceID})
 	if !errors.Is(err, NotFound) {
 		t.Error(err)
+	}
+}
+
+// A job in the way that awaits an answer does not go by itself: who may answer clears it away.
+func TestPreflightSaysWhoClearsTheJobInTheWay(t *testing.T) {
+	t.Parallel()
+	f, j := newLife(t, "small")
+	inTheWay := func(what string, by Clearer, jobID string) {
+		t.Helper()
+		p, err := f.PreflightUpdate(t.Context(), f.caller, UpdateRequest{InstanceID: j.InstanceID, Parameters: map[string]any{"size": 5}})
+		if err != nil || len(p.Blockers) != 1 {
+			t.Fatalf("%s: %+v, %v", what, p.Blockers, err)
+		}
+		mustBe(t, what, p.Blockers[0].ClearedBy, by)
+		mustBe(t, what, p.Blockers[0].JobID, jobID)
+	}
+	paid := f.update(t, UpdateRequest{InstanceID: j.InstanceID, Plan: "paid"})
+	inTheWay("a price", ByCaller, paid.ID)
+	if _, err := f.Cancel(t.Context(), f.caller, paid.ID, ""); err != nil {
+		t.Fatal(err)
+	}
+	destroy := f.deleting(t, j)
+	inTheWay("a deletion to confirm", ByPerson, destroy.ID)
+	if _, err := f.Cancel(t.Context(), f.caller, destroy.ID, ""); err != nil {
+		t.Fatal(err)
+	}
+	release := make(chan struct{})
+	defer close(release)
+	f.back.update = func(context.Context, *provider.Request) error { <-release; return nil }
+	runs := f.update(t, UpdateRequest{InstanceID: j.InstanceID, Plan: "large"})
+	inTheWay("one that works", ByWaiting, runs.ID)
+}
+
+// What stands against a change of plan hides nothing else that stands in the way.
+func TestPreflightOfAnUpdateGoesOnAfterThePlan(t *testing.T) {
+	t.Parallel()
+	f, j := newLife(t, "small")
+	wrong := map[string]any{"size": 99, "region": "us", "owner": "me"}
+	for plan, code := range map[string]Code{"huge": UnknownPlan, "brief": PlanChangeNotAllowed} {
+		p, err := f.PreflightUpdate(t.Context(), f.caller, UpdateRequest{InstanceID: j.InstanceID, Plan: plan, Parameters: wrong,
+			Answers: map[string]any{"confirm_cost": true}, ExpiresIn: 2 * maxExpiry})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, b := range p.Blockers {
+			got = append(got, string(b.Code)+" "+b.Pointer)
+		}
+		want := []string{
+			"invalid_request /expires_in", string(code) + " /plan",
+			"person_required /parameters/owner", "invalid_request /parameters/region", "invalid_request /parameters/size",
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", plan, diff)
+		}
+		if p.Price != nil || len(p.Questions) > 0 {
+			t.Errorf("%s: asks %v for %v of a change that cannot be", plan, p.Questions, p.Price)
+		}
 	}
 }

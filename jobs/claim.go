@@ -191,12 +191,18 @@ func (s *Service) loadSegment(ctx context.Context, w *write, j *jobRow) (*segmen
 }
 
 // loadInstance fills in settings, parameters and state, and returns the secret parameters. It marks
-// the instance as touched: from here on something may exist outside.
+// the instance as touched: from here on something may exist outside, where the configuration points.
 func (s *Service) loadInstance(ctx context.Context, w *write, j *jobRow, r *provider.Request) (map[string]any, error) {
-	var public, sealedSecret, sealedState []byte
-	err := w.tx.QueryRow(ctx, `
-		UPDATE instance SET touched = true WHERE id = $1
-		RETURNING settings, parameters, secret_parameters, provider_state`, j.InstanceID).
+	var public, sealedSecret, sealedState, digest []byte
+	var err error
+	if !j.touched {
+		if digest, err = s.sealConfig(j); err != nil {
+			return nil, err
+		}
+	}
+	err = w.tx.QueryRow(ctx, `
+		UPDATE instance SET touched = true, config_digest = coalesce($2, config_digest) WHERE id = $1
+		RETURNING settings, parameters, secret_parameters, provider_state`, j.InstanceID, digest).
 		Scan(&r.Settings, &public, &sealedSecret, &sealedState)
 	if err != nil {
 		return nil, fmt.Errorf("load instance: %w", err)

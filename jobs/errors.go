@@ -54,9 +54,10 @@ type Error struct {
 	Code   Code
 	Detail string
 	Fields []catalog.FieldError
-	// JobID and InstanceID are what stands in the way, where that is the tenant's own.
+	// JobID, InstanceID and BindingID are what stands in the way, where that is the tenant's own.
 	JobID      string
 	InstanceID string
+	BindingID  string
 	// QuestionID is set with PersonRequired: the question that a person must answer.
 	QuestionID string
 	// RetryAfter is set where the same request may work later.

@@ -165,7 +165,8 @@ func instanceAfter(j *jobRow) InstanceState {
 	}
 }
 
-// releaseSuccessor lets the job that waited for this one begin.
+// releaseSuccessor lets the job that waited for this one begin, with the whole time that it was given when it was
+// inserted: an operator's process, which may end this one, has no catalog to ask.
 func (s *Service) releaseSuccessor(ctx context.Context, w *write, j *jobRow) error {
 	if !j.hasSuccessor {
 		return nil
@@ -183,7 +184,7 @@ func (s *Service) releaseSuccessor(ctx context.Context, w *write, j *jobRow) err
 		return nil // canceled in the meantime
 	}
 	next.waitsFor = ""
-	next.DeadlineAt = next.Now.Add(s.deadlineOf(s.planOf(next)))
+	next.DeadlineAt = next.Now.Add(next.DeadlineAt.Sub(next.CreatedAt))
 	return s.requeue(ctx, w, next)
 }
 

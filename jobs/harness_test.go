@@ -23,6 +23,7 @@ import (
 type backEnd struct {
 	provision, bind, deprovision, update, unbind func(ctx context.Context, r *provider.Request) error
 	check                                        func() []provider.Finding
+	find                                         func() []provider.Object
 
 	mu      sync.Mutex
 	calls   []string
@@ -142,8 +143,11 @@ func (b *backEnd) Deprovision(ctx context.Context, r *provider.Request) error {
 func (b *backEnd) Find(_ context.Context, r *provider.Request) ([]provider.Object, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.objects[r.InstanceID] == 0 {
+	switch {
+	case b.objects[r.InstanceID] == 0:
 		return nil, nil
+	case b.find != nil:
+		return b.find(), nil
 	}
 	return []provider.Object{{Kind: "thing", Name: r.InstanceID}}, nil
 }

@@ -71,40 +71,49 @@ func (g *segment) renew(ctx context.Context) (version int64, canceled bool, err 
 	return version, canceled, wrap("renew lease", err)
 }
 
-// lockMine locks the job for a write of the driver's: only while the lease is held and the job is not
-// to be canceled.
-func (g *segment) lockMine(ctx context.Context, w *write) (*jobRow, error) {
-	j, err := lockHeld(ctx, w.tx, g.job.ID, g.epoch)
-	if err != nil {
-		return nil, err
-	}
-	if j.cancelDue() {
-		return nil, errCancelRequested
-	}
-	return j, nil
-}
-
-// checkpoint implements provider.Request.Checkpoint.
+// checkpoint implements provider.Request.Checkpoint. While the lease is held it stores the state even if the driver
+// is to stop, by a cancel or because its context is done: the clean-up and the next worker need what was made. Only
+// then does it return the error that stops the driver.
 func (g *segment) checkpoint(ctx context.Context, state []byte) error {
 	sealed, err := g.s.cfg.Sealer.seal(place{g.tenantID, "instance", g.job.InstanceID, "provider_state"}, state)
 	if err != nil {
 		return err
 	}
-	return g.s.write(ctx, func(w *write) error {
-		if _, err := g.lockMine(ctx, w); err != nil {
-			return err
-		}
-		_, err := w.tx.Exec(ctx, `UPDATE instance SET provider_state = $2 WHERE id = $1`, g.job.InstanceID, sealed)
-		return wrap("checkpoint", err)
-	})
+	canceled, err := g.saveState(context.WithoutCancel(ctx), sealed)
+	switch {
+	case err != nil:
+		return err
+	case canceled:
+		return errCancelRequested
+	}
+	return ctx.Err()
 }
 
-// report implements provider.Request.Report.
-func (g *segment) report(ctx context.Context, p provider.Progress) error {
-	return g.s.write(ctx, func(w *write) error {
-		j, err := g.lockMine(ctx, w)
+// saveState stores the sealed state of a driver, and reports whether the job is to be canceled.
+func (g *segment) saveState(ctx context.Context, sealed []byte) (canceled bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, releaseTimeout)
+	defer cancel()
+	err = g.s.write(ctx, func(w *write) error {
+		j, err := lockHeld(ctx, w.tx, g.job.ID, g.epoch)
 		if err != nil {
 			return err
+		}
+		canceled = j.cancelDue()
+		_, err = w.tx.Exec(ctx, `UPDATE instance SET provider_state = $2 WHERE id = $1`, g.job.InstanceID, sealed)
+		return wrap("checkpoint", err)
+	})
+	return canceled, err
+}
+
+// report implements provider.Request.Report. It is refused where the job is to be canceled.
+func (g *segment) report(ctx context.Context, p provider.Progress) error {
+	return g.s.write(ctx, func(w *write) error {
+		j, err := lockHeld(ctx, w.tx, g.job.ID, g.epoch)
+		if err != nil {
+			return err
+		}
+		if j.cancelDue() {
+			return errCancelRequested
 		}
 		step := j.Progress.Step
 		j.Progress = g.progress(p)

@@ -196,9 +196,9 @@ func TestBindings(t *testing.T) {
 	t.Parallel()
 	f, j := newLife(t, "small")
 	first := f.done(f.bind(t, BindRequest{InstanceID: j.InstanceID, Name: "app", ExpiresIn: time.Hour}))
-	again, err := f.Bind(t.Context(), f.caller, BindRequest{InstanceID: j.InstanceID, Name: "app"})
+	again, err := f.Bind(t.Context(), f.caller, BindRequest{InstanceID: j.InstanceID, Name: "app", ExpiresIn: time.Hour})
 	if err != nil || !again.Existing || again.Job.ID != first.ID {
-		t.Errorf("the same name again: %+v %v", again, err)
+		t.Errorf("the same again: %+v %v", again, err)
 	}
 	b, err := f.GetBinding(t.Context(), f.caller, first.BindingID)
 	if err != nil || b.Name != "app" || b.State != BindingActive || b.ExpiresAt == nil || !b.RenewBefore.Before(*b.ExpiresAt) {

@@ -11,7 +11,7 @@ import (
 )
 
 // Operator does by hand what goes over the heads of tenants and workers. It works beside running replicas
-// and needs neither their keyset nor their catalog. All that it changes is in the events, with who did it.
+// and needs neither their keyset, but for CheckCatalog, nor their catalog. All that it changes is in the events, with who did it.
 // Safe for concurrent use.
 type Operator struct {
 	s   *Service
@@ -48,6 +48,24 @@ func (o *Operator) audit(why string) map[string]any {
 		data["reason"] = why
 	}
 	return data
+}
+
+// mustExist refuses a filter by a tenant or an instance that there is none of: it finds nothing, as good news
+// would. Empty ones filter nothing. Error: NotFound.
+func (o *Operator) mustExist(ctx context.Context, tenant, instanceID string) error {
+	var noTenant, noInstance bool
+	err := o.s.pool.QueryRow(ctx, `
+		SELECT $1 <> '' AND NOT EXISTS (SELECT FROM tenant WHERE name = $1), $2 <> '' AND NOT EXISTS (SELECT FROM instance WHERE id = $2)`,
+		tenant, instanceID).Scan(&noTenant, &noInstance)
+	switch {
+	case err != nil:
+		return wrap("find tenant and instance", err)
+	case noTenant:
+		return errNoTenant
+	case noInstance:
+		return &Error{Code: NotFound, Detail: "there is no such instance"}
+	}
+	return nil
 }
 
 // because is the operator's reason as it is shown to users and kept on the ledger.

@@ -21,10 +21,15 @@ const (
 	DriverChanged     Effect = "the service has another driver: its instances live on and cannot be changed, bound or checked; their deletions wait"
 	PlanGone          Effect = "the plan is gone: its instances live on, can be bound and deleted, and not be changed"
 	ParametersInvalid Effect = "stored parameters break the plan's schema: they stay valid until they are changed"
-	PlanChanged       Effect = "price, parameters or settings of the plan have changed: its instances keep what they have until an update names the plan"
+	// ConfigurationMoved is about instances in all states: what they are deleted from is not where they are.
+	ConfigurationMoved   Effect = "provider configuration moved: the service's configuration is another than the instances were made or last found with; their next job, a deletion too, goes to where it points"
+	PlanChanged          Effect = "price, parameters or settings of the plan have changed: its instances keep what they have until an update names the plan"
+	ConfigurationUnknown Effect = "not known whether provider configuration moved: the instances were made by an earlier release and had no successful job since"
 )
 
-var effects = []Effect{JobsStranded, ServiceGone, DriverChanged, PlanGone, ParametersInvalid, PlanChanged}
+var effects = []Effect{
+	JobsStranded, ServiceGone, DriverChanged, ConfigurationMoved, PlanGone, ParametersInvalid, PlanChanged, ConfigurationUnknown,
+}
 
 // CatalogWarning says what a catalog does to the instances, or jobs, of a plan.
 type CatalogWarning struct {
@@ -34,13 +39,14 @@ type CatalogWarning struct {
 }
 
 // CheckCatalog lists what a catalog would do to the instances and jobs of all tenants, worst first. Secret
-// parameters are not looked at, as it has no keyset.
-func (o *Operator) CheckCatalog(ctx context.Context, c *catalog.Catalog) ([]CatalogWarning, error) {
+// parameters are not looked at. Whether configuration has moved is known with the replicas' keyset alone, and not
+// looked at where that is nil; with another one it is an error.
+func (o *Operator) CheckCatalog(ctx context.Context, c *catalog.Catalog, keyset *Sealer) ([]CatalogWarning, error) {
 	found := warnings{}
 	if err := o.checkJobs(ctx, c, found); err != nil {
 		return nil, err
 	}
-	if err := o.checkInstances(ctx, c, found); err != nil {
+	if err := o.checkInstances(ctx, c, keyset, found); err != nil {
 		return nil, err
 	}
 	return found.sorted(), nil
@@ -90,21 +96,27 @@ func (o *Operator) checkJobs(ctx context.Context, c *catalog.Catalog, found warn
 
 // heldInstance is an instance as a catalog is held against it.
 type heldInstance struct {
-	id, service, plan, driver, planVersion string
+	id, tenantID, service, plan, driver, planVersion string
 
-	state      InstanceState
-	parameters []byte // the public ones
+	state        InstanceState
+	parameters   []byte // the public ones
+	touched      bool
+	configDigest []byte
 }
 
-func (o *Operator) checkInstances(ctx context.Context, c *catalog.Catalog, found warnings) error {
+func (o *Operator) checkInstances(ctx context.Context, c *catalog.Catalog, keyset *Sealer, found warnings) error {
 	rows, err := o.s.pool.Query(ctx, `
-		SELECT id, service, plan, driver, plan_version, state, parameters FROM instance WHERE state <> 'deleted' ORDER BY id`)
+		SELECT id, tenant_id, service, plan, driver, plan_version, state, parameters, touched, config_digest
+		FROM instance WHERE state <> 'deleted' ORDER BY id`)
 	if err != nil {
 		return wrap("read instances", err)
 	}
 	var in heldInstance
-	_, err = pgx.ForEachRow(rows, []any{&in.id, &in.service, &in.plan, &in.driver, &in.planVersion, &in.state, &in.parameters}, func() error {
-		effects, err := in.hold(c)
+	into := []any{
+		&in.id, &in.tenantID, &in.service, &in.plan, &in.driver, &in.planVersion, &in.state, &in.parameters, &in.touched, &in.configDigest,
+	}
+	_, err = pgx.ForEachRow(rows, into, func() error {
+		effects, err := in.hold(c, keyset)
 		for _, e := range effects {
 			found.add(e, in.service, in.plan, in.id)
 		}
@@ -114,22 +126,23 @@ func (o *Operator) checkInstances(ctx context.Context, c *catalog.Catalog, found
 }
 
 // hold says what the catalog does to the instance. One that can only be deleted is hurt by nothing else than
-// that it cannot be.
-func (in *heldInstance) hold(c *catalog.Catalog) ([]Effect, error) {
+// that it cannot be, or not where it is.
+func (in *heldInstance) hold(c *catalog.Catalog, keyset *Sealer) ([]Effect, error) {
 	service, ok := c.Service(in.service)
 	switch {
 	case !ok:
 		return []Effect{ServiceGone}, nil
 	case service.DriverName != in.driver:
 		return []Effect{DriverChanged}, nil
-	case in.state != InstanceActive && in.state != InstanceProvisioning:
-		return nil, nil
+	}
+	effects, err := in.moved(service, keyset)
+	if err != nil || in.state != InstanceActive && in.state != InstanceProvisioning {
+		return effects, err
 	}
 	plan, ok := service.Plan(in.plan)
 	if !ok {
-		return []Effect{PlanGone}, nil
+		return append(effects, PlanGone), nil
 	}
-	var effects []Effect
 	if in.planVersion != "" && in.planVersion != plan.Version {
 		effects = append(effects, PlanChanged)
 	}
@@ -138,6 +151,21 @@ func (in *heldInstance) hold(c *catalog.Catalog) ([]Effect, error) {
 		effects = append(effects, ParametersInvalid)
 	}
 	return effects, err
+}
+
+// moved says whether the service's configuration is the one that the instance was made or last found with.
+func (in *heldInstance) moved(service *catalog.Service, keyset *Sealer) ([]Effect, error) {
+	switch {
+	case keyset == nil || !in.touched:
+		return nil, nil
+	case in.configDigest == nil:
+		return []Effect{ConfigurationUnknown}, nil
+	}
+	same, err := keyset.sameDigest(configPlace(in.tenantID, in.id), in.configDigest, configurationOf(service))
+	if same || err != nil {
+		return nil, err
+	}
+	return []Effect{ConfigurationMoved}, nil
 }
 
 // fits reports whether the instance's parameters are good for the plan as it is now. Those of a provision

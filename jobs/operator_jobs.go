@@ -52,7 +52,7 @@ type OperatorJobFilter struct {
 	Limit      int // 0 = 50
 }
 
-// ListJobs lists jobs of all tenants, newest first.
+// ListJobs lists jobs of all tenants, newest first. Error: NotFound of the filter's tenant or instance.
 func (o *Operator) ListJobs(ctx context.Context, f OperatorJobFilter) ([]OperatorJob, error) {
 	if f.Limit == 0 {
 		f.Limit = 50
@@ -64,6 +64,9 @@ func (o *Operator) ListJobs(ctx context.Context, f OperatorJobFilter) ([]Operato
 		return nil, wrap("list jobs", err)
 	}
 	jobs, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (OperatorJob, error) { return scanOperatorJob(row) })
+	if err == nil && len(jobs) == 0 {
+		return nil, o.mustExist(ctx, f.Tenant, f.InstanceID)
+	}
 	return jobs, wrap("list jobs", err)
 }
 

@@ -34,7 +34,8 @@ type OrphanFilter struct {
 	Ended bool
 }
 
-// ListOrphans lists the ledger of all tenants, oldest first.
+// ListOrphans lists the ledger of all tenants, oldest first. Error: NotFound of the filter's tenant or instance,
+// where the ledger has none of it: reconcile may have found something of an unknown one.
 func (o *Operator) ListOrphans(ctx context.Context, f OrphanFilter) ([]Orphan, error) {
 	rows, err := o.s.pool.Query(ctx, `
 		SELECT o.id, coalesce(t.name, ''), o.instance_id, coalesce(o.binding_id, ''), o.job_id, o.service, o.driver, o.kind, o.name,
@@ -46,6 +47,9 @@ func (o *Operator) ListOrphans(ctx context.Context, f OrphanFilter) ([]Orphan, e
 		return nil, wrap("list orphans", err)
 	}
 	orphans, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Orphan])
+	if err == nil && len(orphans) == 0 {
+		return nil, o.mustExist(ctx, f.Tenant, f.InstanceID)
+	}
 	return orphans, wrap("list orphans", err)
 }
 

@@ -96,27 +96,35 @@ func (s *Service) retryOrphan(ctx context.Context, id string) error {
 		if err != nil {
 			return err
 		}
-		tag, err := w.tx.Exec(ctx, `
-			UPDATE orphan SET tries = tries + $3, tried_at = CASE WHEN $3 = 1 THEN clock_timestamp() ELSE tried_at END,
-			       retry_at = CASE WHEN tries + $3 < $4 THEN clock_timestamp() + least($5::interval * power(2, least(tries + $3, 20)), $6::interval) END
-			WHERE instance_id = $1 AND coalesce(binding_id, '') = $2 AND retry_at <= clock_timestamp()`,
-			instanceID, bindingID, tryOf(live), orphanTries, orphanFirstTry, orphanLastTry)
-		if err != nil {
-			return fmt.Errorf("count try: %w", err)
+		if live != nil {
+			return putOffOrphan(ctx, w, id)
 		}
-		if tag.RowsAffected() == 0 || live != nil {
-			return nil // tried by another replica, or put off until the job has ended
+		due, err := countTry(ctx, w, instanceID, bindingID)
+		if !due || err != nil {
+			return err
 		}
 		return s.removeAgain(ctx, w, in, bindingID)
 	})
 }
 
-// tryOf is 1 where there is nothing in the way of a try.
-func tryOf(live *jobRow) int {
-	if live != nil {
-		return 0
-	}
-	return 1
+// putOffOrphan lets an orphan wait for the end of the job that works on its instance.
+func putOffOrphan(ctx context.Context, w *write, id string) error {
+	_, err := w.tx.Exec(ctx, `
+		UPDATE orphan SET retry_at = clock_timestamp() + $2::interval WHERE id = $1 AND retry_at <= clock_timestamp()`, id, orphanFirstTry)
+	return wrap("put off orphan", err)
+}
+
+// countTry counts a try of all that is left of an instance, or of its binding, where some of it is due. It is not
+// where another replica has tried it. What needs an operator still does.
+func countTry(ctx context.Context, w *write, instanceID, bindingID string) (due bool, err error) {
+	tag, err := w.tx.Exec(ctx, `
+		UPDATE orphan SET tries = tries + 1, tried_at = clock_timestamp(),
+		       retry_at = CASE WHEN retry_at IS NOT NULL AND tries + 1 < $3
+		                       THEN clock_timestamp() + least($4::interval * power(2, least(tries + 1, 20)), $5::interval) END
+		WHERE instance_id = $1 AND coalesce(binding_id, '') = $2 AND ended_at IS NULL
+		  AND EXISTS (SELECT FROM orphan o WHERE o.instance_id = $1 AND coalesce(o.binding_id, '') = $2 AND o.retry_at <= clock_timestamp())`,
+		instanceID, bindingID, orphanTries, orphanFirstTry, orphanLastTry)
+	return tag.RowsAffected() > 0, wrap("count try", err)
 }
 
 // removeAgain starts a job that removes what was left of a binding or of a failed instance.

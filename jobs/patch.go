@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/provisiond/provisiond/jobs/catalog"
@@ -53,19 +54,38 @@ func protectionBlockers(protected, expires bool) []Blocker {
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%d seconds", int64(d/time.Second)) }
 
+// withoutWhatIs leaves out what the instance is already.
+func (r UpdateRequest) withoutWhatIs(in *instanceRow) (UpdateRequest, error) {
+	var labels map[string]string
+	if err := json.Unmarshal(in.labels, &labels); err != nil {
+		return r, fmt.Errorf("labels: %w", err)
+	}
+	if maps.Equal(r.Labels, labels) {
+		r.Labels = nil
+	}
+	r.NoExpiry = r.NoExpiry && in.expiresAt != nil
+	if r.Protected != nil && *r.Protected == in.protected {
+		r.Protected = nil
+	}
+	return r, nil
+}
+
 // patch changes what needs no job.
 func (s *Service) patch(ctx context.Context, w *write, c Caller, in *instanceRow, r UpdateRequest) error {
+	r, err := r.withoutWhatIs(in)
+	if err != nil {
+		return err
+	}
 	if r.Labels == nil && r.ExpiresIn == 0 && !r.NoExpiry && r.Protected == nil {
 		return nil
 	}
 	labels := in.labels
 	if r.Labels != nil {
-		var err error
 		if labels, err = json.Marshal(r.Labels); err != nil {
 			return fmt.Errorf("labels: %w", err)
 		}
 	}
-	_, err := w.tx.Exec(ctx, `
+	_, err = w.tx.Exec(ctx, `
 		UPDATE instance SET
 			labels = $2,
 			expires_at = CASE WHEN $3 THEN NULL WHEN $4::interval > '0' THEN clock_timestamp() + $4::interval ELSE expires_at END,

@@ -90,7 +90,7 @@ func TestACleanUpThatFailsIsListed(t *testing.T) {
 	mustBe(t, "code", j.Error.Code, "no_bind")
 	mustBe(t, "leftovers", len(j.Leftovers), 1)
 	mustBe(t, "kind", j.Leftovers[0].Kind, "thing")
-	mustBe(t, "reason", j.Leftovers[0].Reason, "stuck: Will not go.")
+	mustBe(t, "reason", j.Leftovers[0].Reason, "the removal stopped: stuck: Will not go.")
 }
 
 // A back end that refuses every delete: the job fails with a code, and a repeat works once it can.

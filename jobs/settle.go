@@ -150,6 +150,11 @@ func (g *segment) succeed(ctx context.Context, w *write, j *jobRow, out outcome)
 		}
 	case OpDeprovision, OpBind, OpRotate, OpUnbind: // nothing of the instance's
 	}
+	if foundBy(j.Operation, out) {
+		if err := g.s.noteConfig(ctx, w, j); err != nil {
+			return err
+		}
+	}
 	if out.credentials != nil {
 		if err := g.s.saveCredentials(ctx, w, j, out.credentials); err != nil {
 			return err
@@ -251,7 +256,8 @@ func leftoversOf(j *jobRow, found []provider.Object, e *JobError) []Leftover {
 	}
 	left := make([]Leftover, len(found))
 	for i, o := range found {
-		left[i] = Leftover{Kind: o.Kind, Name: o.Name, Reason: e.Code + ": " + e.Message}
+		// The error may be about another of them.
+		left[i] = Leftover{Kind: o.Kind, Name: o.Name, Reason: "the removal stopped: " + e.Code + ": " + e.Message}
 	}
 	return left
 }

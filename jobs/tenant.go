@@ -57,12 +57,14 @@ func (a *Admin) ListTenants(ctx context.Context) ([]Tenant, error) {
 	return tenants, nil
 }
 
+var errNoTenant = &Error{Code: NotFound, Detail: "there is no tenant of this name"}
+
 // TenantByName finds a tenant. Error: NotFound.
 func (a *Admin) TenantByName(ctx context.Context, name string) (Tenant, error) {
 	var t Tenant
 	err := a.pool.QueryRow(ctx, `SELECT id, name, created_at FROM tenant WHERE name = $1`, name).Scan(&t.ID, &t.Name, &t.CreatedAt)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return Tenant{}, &Error{Code: NotFound, Detail: "there is no tenant of this name"}
+		return Tenant{}, errNoTenant
 	}
 	if err != nil {
 		return Tenant{}, fmt.Errorf("find tenant: %w", err)

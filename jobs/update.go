@@ -143,11 +143,13 @@ func (s *Service) holdUpdate(c Caller, in *instanceRow, live *jobRow, r UpdateRe
 	}
 	service, from, err := s.livePlan(in)
 	if err != nil {
-		return nil, append(blockers, blockerOf(err, "/plan"))
+		return nil, append(append(blockers, blockerOf(err, "/plan")), in.freeBlockers(live)...)
 	}
 	to, blocked := target(service, from, r.Plan)
-	if to == nil {
-		return nil, append(blockers, blocked...)
+	if to == nil { // the rest is held against the plan that the instance keeps
+		keeps := &updatePlan{plan: from}
+		blockers = append(append(blockers, blocked...), keeps.take(c, in, r)...)
+		return nil, append(blockers, in.freeBlockers(live)...)
 	}
 	p := &updatePlan{plan: to}
 	blockers = append(blockers, p.take(c, in, r)...)
@@ -155,10 +157,15 @@ func (s *Service) holdUpdate(c Caller, in *instanceRow, live *jobRow, r UpdateRe
 		return nil, append(blockers, strayAnswers(r.Answers, nil)...)
 	}
 	blockers = append(blockers, p.takeCost(in, r)...)
+	return p, append(blockers, in.freeBlockers(live)...)
+}
+
+// freeBlockers is isFree for a preflight.
+func (in *instanceRow) freeBlockers(live *jobRow) []Blocker {
 	if err := in.isFree(live); err != nil {
-		blockers = append(blockers, blockerOf(err, ""))
+		return []Blocker{blockerOf(err, "")}
 	}
-	return p, blockers
+	return nil
 }
 
 // target is the plan that the instance shall have then. Without one it says why.

@@ -205,7 +205,7 @@ var afterCode = map[string]string{
 	"insufficient_scope":        "This key may not do this. Tell the user; an operator can make a key with the scope that detail names.",
 	"person_required":           "Only a person may answer this. Give the user the answer_url, then call get_job with wait_seconds and elicit false.",
 	"not_found":                 "Check the ID. list_services, list_jobs, list_instances and list_bindings show what there is.",
-	"name_taken":                "Another instance has this name. Call get_instance with instance_id to see it, or choose another name.",
+	"name_taken":                "The name is taken. Call get_instance with instance_id to see what has it (list_bindings where binding_id is given), or choose another name.",
 	"operation_in_progress":     "Another job works on the instance. Call get_job with job_id and wait_seconds, then call this again.",
 	"question_already_answered": seeJob,
 	"question_expired":          seeJob,

@@ -8,6 +8,9 @@ ALTER TABLE instance
     ADD COLUMN expires_at        timestamptz,
     -- When the end is to be announced; null once it is.
     ADD COLUMN warn_at           timestamptz,
+    -- Sealed: a digest of the service's driver and configuration with which the instance was made or last found;
+    -- null for those that no worker has had, and those made before.
+    ADD COLUMN config_digest     bytea,
     -- Refuses every deletion until it is taken off.
     ADD COLUMN protected         boolean NOT NULL DEFAULT false,
     -- What a failed update left behind.

@@ -100,8 +100,9 @@ type Request struct {
 	Answers map[string]map[string]any
 	// State is the last checkpoint, nil before the first. It is stored encrypted.
 	State []byte
-	// Checkpoint stores State for the next call, before it returns. Its error means that this worker
-	// no longer holds the job: return it and make no outside call.
+	// Checkpoint stores State for the next call, before it returns. Its error means that the job was canceled, or
+	// that this worker no longer holds it: return it and make no outside call. The state of a canceled job is
+	// stored all the same, also where the context is done, so that the clean-up knows what was made.
 	Checkpoint func(ctx context.Context, state []byte) error
 	// Report shows progress to the user. No secrets in it. Its error means what Checkpoint's means.
 	Report func(ctx context.Context, p Progress) error

@@ -66,16 +66,22 @@ func withSecretFiles(env lookup) lookup {
 
 type catalogCheckCmd struct {
 	databaseOptions
+	keysetOption
 
 	File            string `arg:"" help:"The catalog file."`
 	AgainstDatabase bool   `help:"Also warn of what it would do to the instances and jobs in the database."`
 	Strict          bool   `help:"With --against-database: exit with 1 where there is a warning."`
+
+	keyset *jobs.Sealer
 }
 
 func (c *catalogCheckCmd) check(env lookup, found *problems) {
 	switch {
 	case c.AgainstDatabase:
 		c.databaseOptions.check(env, found)
+		if c.KeysetFile != "" {
+			c.keyset = c.readSealer(found)
+		}
 	case c.Strict:
 		found.add("strict", "needs --against-database")
 	}
@@ -102,21 +108,34 @@ func (c *catalogCheckCmd) run(ctx context.Context, p *process) error {
 	return c.warn(ctx, p, loaded)
 }
 
-// warn prints what the catalog does to what lives, one line for each effect on a plan.
+// warn prints what the catalog does to what lives, one line for each effect on a plan. What it cannot tell is a
+// note, and no warning.
 func (c *catalogCheckCmd) warn(ctx context.Context, p *process, loaded *catalog.Catalog) error {
 	return c.withOperator(ctx, p, func(o *jobs.Operator) error {
-		warnings, err := o.CheckCatalog(ctx, loaded)
+		effects, err := o.CheckCatalog(ctx, loaded, c.keyset)
 		if err != nil {
 			return err
 		}
-		for _, w := range warnings {
-			_, err := fmt.Fprintf(p.stdout, "%s: warning: %s/%s: %s (%s)\n", c.File, w.Service, w.Plan, w.Effect, some(w.IDs))
+		warnings := 0
+		for _, e := range effects {
+			kind := "note"
+			if e.Effect != jobs.ConfigurationUnknown {
+				kind = "warning"
+				warnings++
+			}
+			_, err := fmt.Fprintf(p.stdout, "%s: %s: %s/%s: %s (%s)\n", c.File, kind, e.Service, e.Plan, e.Effect, some(e.IDs))
 			if err != nil {
 				return err
 			}
 		}
-		if c.Strict && len(warnings) > 0 {
-			return fmt.Errorf("the catalog changes things for what lives: %d warnings", len(warnings))
+		if c.keyset == nil {
+			_, err := fmt.Fprintf(p.stdout, "%s: note: whether provider configuration moved is seen only with --keyset-file, the replicas'\n", c.File)
+			if err != nil {
+				return err
+			}
+		}
+		if c.Strict && warnings > 0 {
+			return fmt.Errorf("the catalog changes things for what lives: %d warnings", warnings)
 		}
 		return nil
 	})

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -33,15 +34,20 @@ const stuck = `
 func stuckDatabase(t *testing.T) map[string]string {
 	t.Helper()
 	vars := onDatabase(pgtest.URL(t))
+	onStuck(t, vars, stuck)
+	return vars
+}
+
+func onStuck(t *testing.T, vars map[string]string, sql string) {
+	t.Helper()
 	db, err := pgx.Connect(t.Context(), vars["PROVISIOND_DATABASE_URL"])
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = db.Close(t.Context()) }()
-	if _, err := db.Exec(t.Context(), stuck); err != nil {
+	if _, err := db.Exec(t.Context(), sql); err != nil {
 		t.Fatal(err)
 	}
-	return vars
 }
 
 // line is the one with the word, its columns joined by one space.
@@ -115,6 +121,22 @@ func TestOrphanCommands(t *testing.T) {
 	runCommand(t, vars, "orphans", "list", "--all").mustShow(t, "orph_2", "forgotten")
 }
 
+// An empty list of a tenant or an instance that does not exist would look like good news.
+func TestListsOfWhatDoesNotExist(t *testing.T) {
+	t.Parallel()
+	vars := stuckDatabase(t)
+	for _, what := range []string{"jobs", "orphans"} {
+		runCommand(t, vars, what, "list", "--tenant=nope").expect(t, exitFailed, "provisiond: not_found: there is no tenant of this name")
+		runCommand(t, vars, what, "list", "--instance=inst_9").expect(t, exitFailed, "provisiond: not_found: there is no such instance")
+	}
+	onStuck(t, vars, `INSERT INTO tenant (id, name) VALUES ('tnt_2', 'idle')`)
+	for _, filter := range []string{"--tenant=idle", "--instance=inst_1"} {
+		if got := runCommand(t, vars, "orphans", "list", filter).must(t).stdout; strings.Count(got, "\n") != 1 {
+			t.Errorf("%s:\n%s", filter, got)
+		}
+	}
+}
+
 func TestWorkers(t *testing.T) {
 	t.Parallel()
 	got := runCommand(t, stuckDatabase(t), "workers")
@@ -149,7 +171,8 @@ func TestCatalogCheckAgainstDatabase(t *testing.T) {
 	vars := stuckDatabase(t)
 	file := writeFile(t, "catalog.yaml", trialCatalog)
 	want := file + ": good: services 1, plans 1\n" +
-		file + ": warning: trial/quick: price, parameters or settings of the plan have changed: its instances keep what they have until an update names the plan (1: inst_3)\n"
+		file + ": warning: trial/quick: price, parameters or settings of the plan have changed: its instances keep what they have until an update names the plan (1: inst_3)\n" +
+		file + ": note: whether provider configuration moved is seen only with --keyset-file, the replicas'\n"
 	if got := runCommand(t, vars, "catalog", "check", file, "--against-database").must(t).stdout; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -159,4 +182,27 @@ func TestCatalogCheckAgainstDatabase(t *testing.T) {
 		"provisiond: --strict (PROVISIOND_STRICT) needs --against-database")
 	runCommand(t, nil, "catalog", "check", file, "--against-database").expect(t, exitConfig,
 		"provisiond: --database-url (PROVISIOND_DATABASE_URL) is required")
+}
+
+// Whether configuration has moved is told with the replicas' keyset alone.
+func TestCatalogCheckWithTheKeyset(t *testing.T) {
+	t.Parallel()
+	vars := stuckDatabase(t)
+	vars["PROVISIOND_KEYSET_FILE"] = filepath.Join(t.TempDir(), "keyset.json")
+	file := writeFile(t, "catalog.yaml", trialCatalog)
+	check := []string{"catalog", "check", file, "--against-database", "--strict"}
+	runCommand(t, vars, check...).expect(t, exitConfig,
+		"provisiond: --keyset-file (PROVISIOND_KEYSET_FILE) must be a file that can be read: open "+vars["PROVISIOND_KEYSET_FILE"]+": no such file or directory")
+	runCommand(t, vars, "keyset", "create").must(t)
+
+	onStuck(t, vars, `UPDATE instance SET plan_version = '' WHERE id = 'inst_3'`) // it is a warning of its own
+	want := file + ": good: services 1, plans 1\n" +
+		file + ": note: trial/quick: not known whether provider configuration moved: the instances were made by an earlier release and had no successful job since (2: inst_2 inst_3)\n"
+	if got := runCommand(t, vars, check...).must(t).stdout; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+
+	onStuck(t, vars, `UPDATE instance SET config_digest = 'of another keyset' WHERE id = 'inst_3'`)
+	runCommand(t, vars, check...).expect(t, exitFailed,
+		"provisiond: read instances: instance inst_3: no key of the keyset opens it: instance.config_digest of inst_3")
 }

@@ -66,7 +66,9 @@ type Service struct {
 	DriverName            string
 	// Simulated services make nothing real: their driver is the sandbox.
 	Simulated bool
-	Driver    provider.Driver
+	// Config is the driver's. It may hold secrets.
+	Config json.RawMessage
+	Driver provider.Driver
 	// Plans are in the file's order.
 	Plans []Plan
 }

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -64,7 +65,8 @@ func (l *loader) service(n *node, seen ids) Service {
 		DriverName:  l.text(o.get("driver")),
 	}
 	s.Simulated = s.DriverName == "sandbox"
-	s.Driver = l.driver(o)
+	s.Config = l.json(o.get("config"))
+	s.Driver = l.driver(o, s.Config)
 	items := l.list(o.get("plans"))
 	s.Plans = make([]Plan, len(items))
 	plans := ids{}
@@ -76,7 +78,7 @@ func (l *loader) service(n *node, seen ids) Service {
 }
 
 // driver returns nil after a fault.
-func (l *loader) driver(service object) provider.Driver {
+func (l *loader) driver(service object, config json.RawMessage) provider.Driver {
 	name := service.get("driver")
 	if name == nil {
 		return nil
@@ -87,8 +89,7 @@ func (l *loader) driver(service object) provider.Driver {
 		l.add(name, "is not a driver; the drivers are %s", strings.Join(known, ", "))
 		return nil
 	}
-	config := service.get("config")
-	driver, err := factory(l.json(config))
+	driver, err := factory(config)
 	if err != nil {
 		l.add(service.or("config"), "%v", err)
 		return nil
