@@ -45,7 +45,7 @@ type Driver interface {
 	// Update brings the instance from r.Previous to r.Settings and r.Parameters, and returns where it is
 	// reached then. Its bindings go on. A repeated call finds what an earlier one has changed already. What
 	// the back end cannot change is ErrRejected, with nothing changed. Without the instance it is
-	// ErrRejected.
+	// ErrRejected, Unusable and NotRepeatable.
 	Update(ctx context.Context, r *Request) (Endpoint, error)
 	// Unbind removes the credentials of r.BindingID and ends what still uses them. Other bindings, and all
 	// that was made with these credentials, stay. Nothing there is success, also where the instance is gone;

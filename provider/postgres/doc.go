@@ -17,7 +17,8 @@
 // transaction. Sessions over a lower limit go on. Refused, with nothing changed, are another locale, which
 // PostgreSQL cannot give a database, and a list without an extension that the database has: to drop it would
 // drop what uses it, columns with their data. The limit can be raised while the database has no free
-// connection; to add an extension needs one, unless the administrator is a superuser.
+// connection; to add an extension needs one, unless the administrator is a superuser. When the database is gone or
+// another's, Update says that the instance does not work.
 //
 // Unbind locks the login role, ends its sessions, and drops it. A user can leave the owner role (SET ROLE
 // NONE) and own things as the login role: these go to the owner role first, in whatever database they are.
