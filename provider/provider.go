@@ -84,7 +84,8 @@ type Lister interface {
 type Request struct {
 	// InstanceID is "inst_" and 26 lower-case letters and digits; unique for ever.
 	InstanceID string
-	// BindingID is "bind_" and 26 lower-case letters and digits; set for Bind and Unbind only.
+	// BindingID is "bind_" and 26 lower-case letters and digits; set for Bind and Unbind. A Provision with a
+	// binding to follow has it too, and so has the clean-up of one; they leave it alone.
 	BindingID string
 	// Settings are the plan's settings for the driver, as they were in the catalog at the start call.
 	Settings json.RawMessage
