@@ -148,7 +148,7 @@ func publicAt(t *testing.T) (*driver, *provider.Request, net.Listener) {
 	d := newDriver(t, newAdmin(t, superuser(t), "CREATEDB CREATEROLE")).(*driver)
 	r := newRequest(`{}`, nil)
 	provision(t, d, r)
-	d.host, d.port = "127.0.0.1", uint16(listener.Addr().(*net.TCPAddr).Port) //nolint:gosec // it is a port
+	d.host, d.port = "127.0.0.1", uint16(listener.Addr().(*net.TCPAddr).Port)
 	return d, r, listener
 }
 
