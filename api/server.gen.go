@@ -601,7 +601,7 @@ type Instance struct {
 	UpdateRepeatable bool      `json:"update_repeatable"`
 	UpdatedAt        time.Time `json:"updated_at"`
 
-	// Usable False after an update that left it broken.
+	// Usable False after an update that left it broken or found it gone.
 	Usable bool `json:"usable"`
 }
 

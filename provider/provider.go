@@ -45,7 +45,7 @@ type Driver interface {
 	// Update brings the instance from r.Previous to r.Settings and r.Parameters, and returns where it is
 	// reached then. Its bindings go on. A repeated call finds what an earlier one has changed already. What
 	// the back end cannot change is ErrRejected, with nothing changed. Without the instance it is
-	// ErrRejected.
+	// ErrRejected, Unusable and NotRepeatable.
 	Update(ctx context.Context, r *Request) (Endpoint, error)
 	// Unbind removes the credentials of r.BindingID and ends what still uses them. Other bindings, and all
 	// that was made with these credentials, stay. Nothing there is success, also where the instance is gone;
@@ -84,7 +84,8 @@ type Lister interface {
 type Request struct {
 	// InstanceID is "inst_" and 26 lower-case letters and digits; unique for ever.
 	InstanceID string
-	// BindingID is "bind_" and 26 lower-case letters and digits; set for Bind and Unbind only.
+	// BindingID is "bind_" and 26 lower-case letters and digits; set for Bind and Unbind. A Provision with a
+	// binding to follow has it too, and so has the clean-up of one; they leave it alone.
 	BindingID string
 	// Settings are the plan's settings for the driver, as they were in the catalog at the start call.
 	Settings json.RawMessage

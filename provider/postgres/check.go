@@ -4,14 +4,16 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/provisiond/provisiond/provider"
 )
 
-// Check implements provider.Driver. It asks the server once for the instance, once for its logins, and
-// connects to the database only where that should have extensions.
+// Check implements provider.Driver. It looks at what the driver makes, and at who else was let in. Schemas,
+// tables, settings and further extensions are the users' own, and so is whom they let use these.
+// It connects to the database only where that should have extensions.
 func (d *driver) Check(ctx context.Context, r *provider.Request) ([]provider.Finding, error) {
 	n, err := namesOf(r)
 	if err != nil {
@@ -39,8 +41,20 @@ func (d *driver) Check(ctx context.Context, r *provider.Request) ([]provider.Fin
 		return nil, err
 	}
 	found := append(have.check(n, p), checkLogins(n, p, logins, states)...)
-	if !have.database || have.broken || have.closed {
-		return found, nil
+	memberships, err := s.checkMemberships(ctx, n)
+	if err != nil {
+		return nil, err
+	}
+	found = append(found, memberships...)
+	if have.database {
+		grants, err := s.checkGrants(ctx, n)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, grants...)
+	}
+	if !have.database || have.broken || have.closed || have.locked {
+		return found, nil // an administrator who is no superuser is locked out, too
 	}
 	lacking, err := d.lackingExtensions(ctx, n, p)
 	for _, name := range lacking {
@@ -53,8 +67,11 @@ func (d *driver) Check(ctx context.Context, r *provider.Request) ([]provider.Fin
 func (i inventory) check(n names, p plan) []provider.Finding {
 	var found []provider.Finding
 	for _, o := range i.foreign {
-		found = append(found, provider.Finding{Kind: provider.Foreign, Object: o,
-			Detail: fmt.Sprintf("A %s of the instance's name exists and is not the instance's.", o.Kind)})
+		detail := fmt.Sprintf("A %s of the instance's name exists and is not the instance's.", o.Kind)
+		if o == n.database() {
+			detail = fmt.Sprintf("A database of the instance's name exists whose owner is %s.", i.foreignOwner)
+		}
+		found = append(found, provider.Finding{Kind: provider.Foreign, Object: o, Detail: detail})
 	}
 	known := append(i.objects(n), i.foreign...)
 	for _, o := range []provider.Object{n.database(), n.ownerRole()} {
@@ -64,6 +81,9 @@ func (i inventory) check(n names, p plan) []provider.Finding {
 	}
 	if i.database {
 		found = append(found, i.checkDatabase(n, p)...)
+	}
+	if i.owner && len(i.rights) > 0 {
+		found = append(found, changedRights(n.ownerRole(), i.rights))
 	}
 	return found
 }
@@ -79,8 +99,11 @@ func (i inventory) checkDatabase(n names, p plan) []provider.Finding {
 	if i.limit != p.limit() {
 		found = append(found, changedLimit(n.database(), i.limit, p))
 	}
-	if i.public {
-		found = append(found, changed(n.database(), "Every role of the server may connect to the database."))
+	if i.locked {
+		found = append(found, changed(n.database(), "The owner role may not connect to the database."))
+	}
+	if i.template {
+		found = append(found, changed(n.database(), "The database is a template: other roles may copy it."))
 	}
 	return found
 }
@@ -95,6 +118,10 @@ func changed(o provider.Object, detail string) provider.Finding {
 
 func changedLimit(o provider.Object, limit string, p plan) provider.Finding {
 	return changed(o, fmt.Sprintf("The connection limit is %s and should be %s.", limitText(limit), limitText(p.limit())))
+}
+
+func changedRights(o provider.Object, rights []string) provider.Finding {
+	return changed(o, fmt.Sprintf("The role has rights that it should not have: %s.", strings.Join(rights, ", ")))
 }
 
 // limitText writes a connection limit for people.

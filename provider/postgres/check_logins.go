@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/jackc/pgx/v5"
@@ -11,10 +12,13 @@ import (
 
 // loginState is a login role as it is.
 type loginState struct {
-	Name     string
-	Marker   string
-	CanLogin bool
-	Limit    string
+	Name   string
+	Marker string
+	Rights []string
+	// Expired is true when VALID UNTIL has passed. Until is what it says, empty where that is no time.
+	Expired bool
+	Until   string
+	Limit   string
 	// Member is true when it is a member of the owner role.
 	Member bool
 	// Roles are those that its sessions work as from their start, by the settings of the role and of the
@@ -24,7 +28,10 @@ type loginState struct {
 
 const loginStatesSQL = `
 SELECT rolname::text, coalesce(shobj_description(r.oid, 'pg_authid'), ''),
-       rolcanlogin AND coalesce(rolvaliduntil > now(), true), rolconnlimit::text,
+       ` + rightsSQL + `, coalesce(rolvaliduntil <= now(), false),
+       CASE WHEN isfinite(rolvaliduntil)
+            THEN to_char(rolvaliduntil AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') ELSE '' END,
+       rolconnlimit::text,
        EXISTS (SELECT FROM pg_auth_members JOIN pg_roles o ON o.oid = roleid
                WHERE member = r.oid AND o.rolname = $1),
        ARRAY (SELECT substr(setting, length('role=') + 1)
@@ -73,8 +80,17 @@ func (state *loginState) check(n names, p plan, l login) []provider.Finding {
 			Detail: "A role of the binding's name exists and is not the binding's."}}
 	}
 	var found []provider.Finding
-	if !state.CanLogin {
+	if !slices.Contains(state.Rights, "LOGIN") {
 		found = append(found, changed(o, "The role may not log in."))
+	}
+	switch {
+	case state.Expired:
+		found = append(found, changed(o, "The role has expired: its VALID UNTIL has passed."))
+	case state.Until != "":
+		found = append(found, changed(o, fmt.Sprintf("The role may log in only until %s.", state.Until)))
+	}
+	if rights := without(state.Rights, []string{"LOGIN"}); len(rights) > 0 {
+		found = append(found, changedRights(o, rights))
 	}
 	if state.Limit != p.limit() {
 		found = append(found, changedLimit(o, state.Limit, p))

@@ -1,6 +1,8 @@
 package postgres
 
 import (
+	"crypto/rand"
+	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -18,15 +20,23 @@ func breaks(pool *pgxpool.Pool) map[string]providertest.Break {
 		"login role dropped":   b.login(provider.Missing, `DROP ROLE %1$I`),
 		"no login":             b.login(provider.Changed, `ALTER ROLE %1$I NOLOGIN`),
 		"login expired":        b.login(provider.Changed, `ALTER ROLE %1$I VALID UNTIL '2020-01-01'`),
+		"login will expire":    b.login(provider.Changed, `ALTER ROLE %1$I VALID UNTIL '2999-01-01'`),
+		"login with a right":   b.login(provider.Changed, `ALTER ROLE %1$I CREATEROLE`),
 		"login limit lifted":   b.login(provider.Changed, `ALTER ROLE %1$I CONNECTION LIMIT -1`),
 		"no setting":           b.login(provider.Changed, `ALTER ROLE %1$I RESET role`),
 		"no settings":          b.login(provider.Changed, `ALTER ROLE %1$I RESET ALL`),
 		"other setting here":   b.login(provider.Changed, `ALTER ROLE %1$I IN DATABASE %2$I SET role = 'none'`),
 		"other marker":         b.login(provider.Foreign, `COMMENT ON ROLE %1$I IS 'someone else''s'`),
 		"no member":            {Do: b.expel, Want: provider.Changed, Object: "role"},
+		"member more":          {Do: b.admit, Want: provider.Foreign, Object: "role"},
+		"member of another":    {Do: b.lend, Want: provider.Changed, Object: "role"},
+		"owner with a right":   {Do: b.empower, Want: provider.Changed, Object: "role"},
 		"a role more":          {Do: b.addRole, Want: provider.Foreign, Object: "role"},
 		"database limit":       b.database(provider.Changed, `ALTER DATABASE %I CONNECTION LIMIT 11`),
 		"open to all":          b.database(provider.Changed, `GRANT CONNECT ON DATABASE %I TO PUBLIC`),
+		"closed to its owner":  b.database(provider.Changed, `REVOKE CONNECT ON DATABASE %1$I FROM %1$I`),
+		"open to another":      {Do: b.openTo, Want: provider.Changed, Object: "database"},
+		"a template":           b.database(provider.Changed, `ALTER DATABASE %I IS_TEMPLATE true`),
 		"takes no connections": b.database(provider.Changed, `ALTER DATABASE %I ALLOW_CONNECTIONS false`),
 		"other owner":          {Do: b.giveAway, Want: provider.Foreign, Object: "database"},
 		"extension dropped":    {Do: b.dropExtension, Want: provider.Missing, Object: "extension"},
@@ -67,6 +77,39 @@ func (b breaker) addRole(t *testing.T, r *provider.Request) {
 	t.Helper()
 	other := newRequest(``, nil).BindingID
 	plantRole(t, b.pool, loginName(other), "provisiond instance "+r.InstanceID+" binding "+other)
+}
+
+// admit lets a stranger work as the owner role.
+func (b breaker) admit(t *testing.T, r *provider.Request) {
+	t.Helper()
+	run(t, b.pool, `GRANT %I TO %I`, ownName(r.InstanceID), b.stranger(t))
+}
+
+// lend lets the binding's role work as a stranger.
+func (b breaker) lend(t *testing.T, r *provider.Request) {
+	t.Helper()
+	run(t, b.pool, `GRANT %I TO %I`, b.stranger(t), loginName(r.BindingID))
+}
+
+func (b breaker) empower(t *testing.T, r *provider.Request) {
+	t.Helper()
+	run(t, b.pool, `ALTER ROLE %I SUPERUSER`, ownName(r.InstanceID))
+	t.Cleanup(func() { run(t, b.pool, `ALTER ROLE %I NOSUPERUSER`, ownName(r.InstanceID)) })
+}
+
+func (b breaker) openTo(t *testing.T, r *provider.Request) {
+	t.Helper()
+	run(t, b.pool, `GRANT CONNECT ON DATABASE %I TO %I`, ownName(r.InstanceID), b.stranger(t))
+}
+
+// stranger makes a role that is none of provisiond's.
+func (b breaker) stranger(t *testing.T) string {
+	t.Helper()
+	name := "stranger_" + strings.ToLower(rand.Text())
+	plantRole(t, b.pool, name, "")
+	// It goes before the instance does, and with it all grants to it.
+	t.Cleanup(func() { run(t, b.pool, `DROP OWNED BY %I`, name) })
+	return name
 }
 
 func (b breaker) giveAway(t *testing.T, r *provider.Request) {

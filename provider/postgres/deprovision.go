@@ -45,8 +45,9 @@ func (s *session) dropDatabase(ctx context.Context, r *provider.Request, n names
 	}
 	if !have.broken {
 		// Without this a client that reconnects at once could get in between the last session's end and
-		// the drop. A broken database takes no connections, and no ALTER.
-		err := ddl(ctx, s.conn, `ALTER DATABASE %I ALLOW_CONNECTIONS false`, n.owner)
+		// the drop. A template, which its owner can make of it, is not dropped. A broken database takes no
+		// connections, and no ALTER.
+		err := ddl(ctx, s.conn, `ALTER DATABASE %I ALLOW_CONNECTIONS false IS_TEMPLATE false`, n.owner)
 		if err != nil {
 			return failure(ctx, "close the database", err)
 		}

@@ -17,27 +17,33 @@
 // transaction. Sessions over a lower limit go on. Refused, with nothing changed, are another locale, which
 // PostgreSQL cannot give a database, and a list without an extension that the database has: to drop it would
 // drop what uses it, columns with their data. The limit can be raised while the database has no free
-// connection; to add an extension needs one, unless the administrator is a superuser.
+// connection; to add an extension needs one, unless the administrator is a superuser. When the database is gone or
+// another's, Update says that the instance does not work.
 //
 // Unbind locks the login role, ends its sessions, and drops it. A user can leave the owner role (SET ROLE
 // NONE) and own things as the login role: these go to the owner role first, in whatever database they are.
 // Grants to the login role go, and so does a policy that is for it alone. It works by the role's own marker,
 // also after the loss of the database or the owner role.
 //
-// Deprovision drops the database and then the roles, with all that they own in other databases, such as large
+// Deprovision drops the database, also where its users closed it or made a template of it, and then the roles, with all that they own in other databases, such as large
 // objects, and all grants to them there.
 //
 // Check finds
 //
 //	missing  the database, the owner role, a binding's login role, an extension of the parameters
-//	changed  the database: another connection limit, takes no connections, CONNECT granted to PUBLIC, a
-//	         drop that was cut off
-//	changed  a login role: may not log in, another connection limit, no member of the owner role, sessions
-//	         that do not start as the owner role
+//	changed  the database: another connection limit, takes no connections or none of the owner role's, a
+//	         template, rights of PUBLIC or of roles that are not the instance's, a drop that was cut off
+//	changed  a login role: may not log in, has expired or will (VALID UNTIL), another connection limit, no
+//	         member of the owner role, sessions that do not start as the owner role
+//	changed  the owner role or a login role: more rights (SUPERUSER, CREATEROLE and the like), a member of
+//	         another role, may make others members
 //	foreign  a role or a database of the instance's or a binding's name that is not its, which a database
-//	         with another owner is, too; a login role with the instance's marker that is no binding's
+//	         with another owner is, too; a login role with the instance's marker that is no binding's; a role
+//	         that was made a member of one of the instance's, an administrator from before among them
 //
-// It asks two queries, and one in the database where that should have extensions.
+// What is within the database is the users' own and no drift: schemas, tables, further extensions, and grants
+// on these; so are the settings of the database and of the login roles, but for the role that sessions start
+// as. Passwords cannot be compared.
 //
 // # Configuration of a service
 //

@@ -14,13 +14,19 @@ type inventory struct {
 	broken bool
 	// closed is true when the database takes no connections.
 	closed bool
-	// public is true when every role may connect to the database.
-	public bool
+	// locked is true when the owner role may not connect to the database.
+	locked bool
+	// template is true when the database may be copied, and not dropped.
+	template bool
 	// limit is the database's connection limit, as PostgreSQL writes it.
-	limit  string
+	limit string
+	// rights are the owner role's.
+	rights []string
 	logins []string
 	// foreign is what has the instance's name and is someone else's. The other fields leave that out.
 	foreign []provider.Object
+	// foreignOwner is the owner of a database among that.
+	foreignOwner string
 }
 
 // mine fails with ErrNotMine when something of the instance's name is someone else's.
@@ -49,23 +55,35 @@ SELECT role.mine,
        CASE WHEN db.oid IS NOT NULL THEN coalesce(db.datdba = role.oid, false) END,
        coalesce(db.datconnlimit = -2, false),
        coalesce(NOT db.datallowconn, false),
-       coalesce(has_database_privilege('public', db.oid, 'CONNECT'), false),
+       coalesce(NOT has_database_privilege(role.oid, db.oid, 'CONNECT'), false),
+       coalesce(db.datistemplate, false),
        coalesce(db.datconnlimit::text, ''),
+       coalesce(pg_get_userbyid(db.datdba)::text, ''),
+       role.rights,
        ARRAY (SELECT rolname::text
               FROM pg_roles WHERE starts_with(shobj_description(oid, 'pg_authid'), $2 || $3) ORDER BY 1)
 FROM (SELECT) one
-     LEFT JOIN (SELECT oid, coalesce(shobj_description(oid, 'pg_authid') = $2, false) AS mine
+     LEFT JOIN (SELECT oid, coalesce(shobj_description(oid, 'pg_authid') = $2, false) AS mine,
+                ` + rightsSQL + ` AS rights
                 FROM pg_roles WHERE rolname = $1) role ON true
-     LEFT JOIN (SELECT oid, datdba, datconnlimit, datallowconn FROM pg_database WHERE datname = $1) db ON true`
+     LEFT JOIN (SELECT oid, datdba, datconnlimit, datallowconn, datistemplate
+                FROM pg_database WHERE datname = $1) db ON true`
+
+// rightsSQL lists what of CREATE ROLE's rights a role of pg_roles has.
+const rightsSQL = `array_remove(ARRAY[
+	CASE WHEN rolcanlogin THEN 'LOGIN' END, CASE WHEN rolsuper THEN 'SUPERUSER' END,
+	CASE WHEN rolcreatedb THEN 'CREATEDB' END, CASE WHEN rolcreaterole THEN 'CREATEROLE' END,
+	CASE WHEN rolreplication THEN 'REPLICATION' END, CASE WHEN rolbypassrls THEN 'BYPASSRLS' END], NULL)`
 
 // inspect finds what exists of the instance.
 func (s *session) inspect(ctx context.Context, n names) (inventory, error) {
 	var i inventory
 	var owner, database *bool
+	var databaseOwner string
 	qctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	err := s.conn.QueryRow(qctx, inspectSQL, n.owner, n.marker, bindingMarker).
-		Scan(&owner, &database, &i.broken, &i.closed, &i.public, &i.limit, &i.logins)
+		Scan(&owner, &database, &i.broken, &i.closed, &i.locked, &i.template, &i.limit, &databaseOwner, &i.rights, &i.logins)
 	if err != nil {
 		return inventory{}, failure(ctx, "look for the database", err)
 	}
@@ -75,7 +93,7 @@ func (s *session) inspect(ctx context.Context, n names) (inventory, error) {
 		i.foreign = append(i.foreign, n.ownerRole())
 	}
 	if database != nil && !i.database {
-		i.foreign = append(i.foreign, n.database())
+		i.foreign, i.foreignOwner = append(i.foreign, n.database()), databaseOwner
 	}
 	return i, nil
 }

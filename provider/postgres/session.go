@@ -74,5 +74,18 @@ func ddl(ctx context.Context, q querier, command string, args ...string) error {
 
 // inTx executes the commands together or not at all.
 func (s *session) inTx(ctx context.Context, commands func(tx pgx.Tx) error) error {
-	return pgx.BeginFunc(ctx, s.conn, commands)
+	bctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	tx, err := s.conn.Begin(bctx)
+	if err != nil {
+		return err
+	}
+	err = commands(tx)
+	ectx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	if err != nil {
+		_ = tx.Rollback(ectx) // else the connection's end does it
+		return err
+	}
+	return tx.Commit(ectx)
 }

@@ -157,6 +157,24 @@ func TestDeprovisionDropsWhatIsElsewhere(t *testing.T) {
 	}
 }
 
+// A user can make a template of the database, which PostgreSQL does not drop.
+func TestDeprovisionDropsATemplate(t *testing.T) {
+	t.Parallel()
+	for name, adminURL := range administrators(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := newDriver(t, adminURL)
+			r := newRequest(`{}`, nil)
+			provision(t, d, r)
+			c, session := bind(t, d, r)
+			exec(t, session, `ALTER DATABASE `+c["database"]+` IS_TEMPLATE true`)
+			if err := d.Deprovision(t.Context(), r); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
 // What is gone needs no unbinding; what is left of a binding goes.
 func TestUnbindAfterALoss(t *testing.T) {
 	t.Parallel()

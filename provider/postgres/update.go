@@ -31,7 +31,7 @@ func (d *driver) Update(ctx context.Context, r *provider.Request) (provider.Endp
 		return nil, err
 	}
 	if err := have.usable(); err != nil {
-		return nil, err
+		return nil, beyondUpdate(err)
 	}
 	err = begin(ctx, r, provider.Progress{Percent: 10, Step: "update", Message: "Changing the database."})
 	if err != nil {
@@ -49,6 +49,14 @@ func (d *driver) Update(ctx context.Context, r *provider.Request) (provider.Endp
 		return nil, failure(ctx, "change the database", err)
 	}
 	return d.endpoint(n), nil
+}
+
+// beyondUpdate says of the refusal that the instance does not work, and that no update changes that.
+func beyondUpdate(err error) error {
+	if refusal, ok := errors.AsType[*provider.Error](err); ok {
+		refusal.Unusable, refusal.NotRepeatable = true, true
+	}
+	return err
 }
 
 // A change is what an update does.

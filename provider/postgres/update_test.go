@@ -131,14 +131,39 @@ func TestUpdateRefused(t *testing.T) {
 	}
 }
 
-func TestUpdateWithoutTheInstance(t *testing.T) {
+func TestUpdateOfNoChange(t *testing.T) {
 	t.Parallel()
-	d := newDriver(t, pgtest.AdminURL(t))
-	r := newRequest(wide, nil)
-	_, err := d.Update(t.Context(), changeTo(r, nil))
-	checkRejected(t, err, "The instance's database does not exist.")
-	_, err = d.Update(t.Context(), r)
+	_, err := newDriver(t, pgtest.AdminURL(t)).Update(t.Context(), newRequest(wide, nil))
 	checkRejected(t, err, "The update does not say what the instance was.")
+}
+
+// An update finds that the instance does not work any more, and that no update can change that.
+func TestUpdateAfterALoss(t *testing.T) {
+	t.Parallel()
+	pool := superuser(t)
+	d := newDriver(t, pgtest.AdminURL(t))
+	for lost, test := range map[string]struct {
+		lose func(*testing.T, *provider.Request)
+		want provider.ErrorCode
+	}{
+		"database":                {loseDatabase, provider.ErrRejected},
+		"database and owner role": {loseInstance, provider.ErrRejected},
+		"all but a broken database": {breaker{pool}.database("",
+			`UPDATE pg_database SET datconnlimit = -2 WHERE datname = %L`).Do, provider.ErrRejected},
+		"database's owner": {breaker{pool}.giveAway, provider.ErrNotMine},
+	} {
+		t.Run(lost, func(t *testing.T) {
+			t.Parallel()
+			r := newRequest(wide, nil)
+			provision(t, d, r)
+			test.lose(t, r)
+			_, err := d.Update(t.Context(), changeTo(r, nil))
+			failure, ok := errors.AsType[*provider.Error](err)
+			if !ok || failure.Code != test.want || failure.Retryable || !failure.Unusable || !failure.NotRepeatable {
+				t.Errorf("got %+v, want %s, unusable and not repeatable", failure, test.want)
+			}
+		})
+	}
 }
 
 func checkRejected(t *testing.T, err error, want string) {
@@ -166,7 +191,14 @@ func TestUpdateOfAFullDatabase(t *testing.T) {
 	if _, err := d.Update(t.Context(), changed); err != nil {
 		t.Fatal(err)
 	}
-	connect(t, c["uri"])
+	// The session that was refused counts until the server has ended it.
+	eventually(t, "there is a free connection", func() bool {
+		conn, err := pgx.Connect(t.Context(), c["uri"])
+		if err == nil {
+			_ = conn.Close(t.Context())
+		}
+		return err == nil
+	})
 }
 
 // What a tenant sets for its database's sessions does not reach the administrator's.

@@ -1,6 +1,7 @@
 package providertest
 
 import (
+	"bytes"
 	"context"
 	"slices"
 	"testing"
@@ -53,6 +54,25 @@ func (w *worker) unbind(bindingID string) method {
 	return func(ctx context.Context, r *provider.Request) error {
 		r.BindingID = bindingID
 		return w.h.Driver.Unbind(ctx, r)
+	}
+}
+
+// rotate is Bind and then, once that has returned to a worker that lives, Unbind of the old binding.
+func (w *worker) rotate(old string) method {
+	bound := false
+	return func(ctx context.Context, r *provider.Request) error {
+		if bound {
+			return w.unbind(old)(ctx, r)
+		}
+		if err := w.bind(ctx, r); err != nil {
+			return err
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		bound = true
+		r.State = bytes.Clone(w.state)
+		return w.unbind(old)(ctx, r)
 	}
 }
 

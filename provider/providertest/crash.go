@@ -5,13 +5,13 @@ import (
 	"testing"
 )
 
-// testProvisionDeaths: after a death at any stop of Provision, the next call finds what the dead
-// worker made. There is one instance, and it works.
-func testProvisionDeaths(t *testing.T, h Harness) {
+// testStartDeaths: after a death at any stop of a start with a binding, the next call finds what the dead
+// worker made. There is one instance with one binding, and it works.
+func testStartDeaths(t *testing.T, h Harness) {
 	eachDeath(t, h, deadly{
 		before: func(*worker) {},
-		during: func(w *worker) method { return w.provision },
-		after:  func(w *worker) { w.complete(w.bind) },
+		during: func(w *worker) method { return w.start },
+		after:  func(w *worker) { w.expectHealthy() },
 	})
 }
 
@@ -20,7 +20,22 @@ func testBindDeaths(t *testing.T, h Harness) {
 	eachDeath(t, h, deadly{
 		before: func(w *worker) { w.complete(w.provision) },
 		during: func(w *worker) method { return w.bind },
-		after:  func(*worker) {},
+		after:  func(w *worker) { w.expectHealthy() },
+	})
+}
+
+// testRotationDeaths: the same for the Bind of a second binding and the Unbind of the first.
+func testRotationDeaths(t *testing.T, h Harness) {
+	eachDeath(t, h, deadly{
+		before: func(w *worker) { w.complete(w.provision); w.bindMore(1); w.bindingID = newBindingID() },
+		during: func(w *worker) method { return w.rotate(w.bindings[0].id) },
+		after: func(w *worker) {
+			old := w.bindings[0]
+			w.dropBinding(old.id)
+			w.expectEnded(old)
+			w.expectWorking(w.bindings...)
+			w.expectHealthy()
+		},
 	})
 }
 
@@ -44,6 +59,8 @@ func testUpdateDeaths(t *testing.T, h Harness) {
 				after: func(w *worker) {
 					w.expectLook(u.Want)
 					w.expectWorking(w.bindings...)
+					w.adopt(w.change(u))
+					w.expectHealthy()
 				},
 			})
 		})
@@ -57,7 +74,9 @@ func testUnbindDeaths(t *testing.T, h Harness) {
 		during: func(w *worker) method { return w.unbind(w.bindings[0].id) },
 		after: func(w *worker) {
 			w.expectEnded(w.bindings[0])
-			w.expectWorking(w.bindings[1])
+			w.dropBinding(w.bindings[0].id)
+			w.expectWorking(w.bindings...)
+			w.expectHealthy()
 		},
 	})
 }
@@ -69,13 +88,17 @@ type deadly struct {
 	after  func(*worker)
 }
 
-// eachDeath counts the stops of an undisturbed run, and then dies at each of them in each way.
+// eachDeath counts the stops of an undisturbed run, whose answer is lost, and then dies at each of them in
+// each way.
 func eachDeath(t *testing.T, h Harness, test deadly) {
 	w := newWorker(t, h)
 	test.before(w)
 	w.dieAtStop(0, killed)
 	w.complete(test.during(w))
 	stops, want := w.stops, kindsOf(w.outside())
+	w.complete(test.during(w))
+	w.expect(want)
+	test.after(w)
 
 	forEachStop(t, stops, func(t *testing.T, n int, d death) {
 		w := newWorker(t, h)

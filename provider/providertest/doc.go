@@ -20,7 +20,11 @@
 // Whatever appears outside must have been announced by a Checkpoint of the same call. In the end exactly
 // the objects of one undisturbed run must exist, by the back end's own account and by the driver's Find.
 // To be killed between an outside call and the next stop is the same as to be superseded at that next
-// stop, so every place is covered where one crash can be told from another.
+// stop; after the last stop it is to lose the call's answer, and the suite does that as well. So every place is
+// covered where one crash can be told from another.
+//
+// It calls as provisiond does. A start is Provision and Bind in one go, and its repetition is both again; a
+// rotation is Bind of a second binding and, later, Unbind of the first.
 //
 // Beside the objects there is what an Update changes: the harness looks at that, and asks for the very same
 // after each call that must change nothing, such as Check and a refused Update. A Check knows the bindings

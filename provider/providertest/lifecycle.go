@@ -1,6 +1,7 @@
 package providertest
 
 import (
+	"bytes"
 	"context"
 	"maps"
 	"slices"
@@ -23,6 +24,26 @@ func (w *worker) provisionTo(e *provider.Endpoint) method {
 		*e, err = w.h.Driver.Provision(ctx, r)
 		w.say(slices.Collect(maps.Values(*e))...)
 		return err
+	}
+}
+
+// start is what provisiond does for a start with a binding: Provision, and then Bind with the last checkpoint.
+// To repeat it is to repeat both.
+func (w *worker) start(ctx context.Context, r *provider.Request) error {
+	return w.startTo(w.bind)(ctx, r)
+}
+
+func (w *worker) startTo(bind method) method {
+	return func(ctx context.Context, r *provider.Request) error {
+		r.BindingID = w.bindingID
+		if err := w.provision(ctx, r); err != nil {
+			return err
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		r.State = bytes.Clone(w.state)
+		return bind(ctx, r)
 	}
 }
 
@@ -68,6 +89,17 @@ func testRepeat(t *testing.T, h Harness) {
 	w.expect(bound)
 
 	w.deprovision()
+	w.deprovision()
+}
+
+// testStart: Provision comes again before each try of Bind, also when that has made the binding.
+func testStart(t *testing.T, h Harness) {
+	w := newWorker(t, h)
+	w.complete(w.startTo(w.bindAndLose))
+	bound := w.see()
+	w.complete(w.start)
+	w.expectSame(bound, "the repeated start")
+	w.expectHealthy()
 	w.deprovision()
 }
 

@@ -12,7 +12,7 @@ import (
 )
 
 // testNothing: Deprovision and Unbind of what was never made, or is gone, succeed. Bind to it and Update
-// of it fail and make nothing.
+// of it fail and make nothing, and Update says that the instance does not work.
 func testNothing(t *testing.T, h Harness) {
 	w := newWorker(t, h)
 	nothing := func() {
@@ -21,7 +21,10 @@ func testNothing(t *testing.T, h Harness) {
 		w.complete(w.unbind(w.bindingID))
 		w.expectError(w.try(t.Context(), w.bindAndLose), provider.ErrRejected, "")
 		for _, u := range h.Updates {
-			w.expectError(w.try(t.Context(), w.update(w.change(u), nil)), provider.ErrRejected, "")
+			failure := w.expectFailure(w.try(t.Context(), w.update(w.change(u), nil)), provider.ErrRejected)
+			if !failure.Unusable || !failure.NotRepeatable {
+				t.Errorf("Update without the instance must say Unusable and NotRepeatable; got %+v", failure)
+			}
 		}
 		w.expect([]string{})
 	}
@@ -177,8 +180,21 @@ func (w *worker) methods(d provider.Driver) map[string]method {
 	return methods
 }
 
-// expectError checks that the driver failed for good, with the code and a message that names the thing.
+// expectError checks that the driver refused for good and left the instance as it was, with the code and a
+// message that names the thing.
 func (w *worker) expectError(err error, code provider.ErrorCode, names string) {
+	w.t.Helper()
+	failure := w.expectFailure(err, code)
+	if failure.Unusable && code == provider.ErrRejected {
+		w.t.Error("a refusal changes nothing, and yet the instance is said to be unusable")
+	}
+	if !strings.Contains(failure.Message, names) {
+		w.t.Errorf("the message does not name %q: %s", names, failure.Message)
+	}
+}
+
+// expectFailure checks that the driver failed for good, with the code and a message.
+func (w *worker) expectFailure(err error, code provider.ErrorCode) *provider.Error {
 	w.t.Helper()
 	failure, ok := errors.AsType[*provider.Error](err)
 	if !ok {
@@ -187,10 +203,5 @@ func (w *worker) expectError(err error, code provider.ErrorCode, names string) {
 	if failure.Code != code || failure.Retryable || failure.Message == "" {
 		w.t.Errorf("got %v (retryable: %t), want code %s, not retryable, with a message", err, failure.Retryable, code)
 	}
-	if failure.Unusable && code == provider.ErrRejected {
-		w.t.Error("a refusal changes nothing, and yet the instance is said to be unusable")
-	}
-	if !strings.Contains(failure.Message, names) {
-		w.t.Errorf("the message does not name %q: %s", names, failure.Message)
-	}
+	return failure
 }

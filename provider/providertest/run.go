@@ -11,8 +11,9 @@ func Run(t *testing.T, h Harness) {
 	}{
 		{"lifecycle", testLifecycle},
 		{"every call may be repeated", testRepeat},
+		{"provision comes again before bind", testStart},
 		{"many instances at once", testParallel},
-		{"provision survives a death at every stop", testProvisionDeaths},
+		{"a start survives a death at every stop", testStartDeaths},
 		{"bind survives a death at every stop", testBindDeaths},
 		{"deprovision survives a death at every stop", testDeprovisionDeaths},
 		{"deprovision removes what is half made", testHalfMade},
@@ -24,6 +25,7 @@ func Run(t *testing.T, h Harness) {
 		{"a refused update changes nothing", testRefusedUpdate},
 		{"bindings live alone", testBindings},
 		{"rotation", testRotation},
+		{"rotation survives a death at every stop", testRotationDeaths},
 		{"unbind survives a death at every stop", testUnbindDeaths},
 		{"unbind removes what is half made", testHalfBound},
 		{"check", testCheck},

@@ -30,7 +30,9 @@ func (d *driver) Bind(ctx context.Context, r *provider.Request) (provider.Creden
 	}, nil
 }
 
-func notThere() error { return rejected("The instance does not exist in the sandbox.", nil) }
+func notThere() *provider.Error {
+	return &provider.Error{Code: provider.ErrRejected, Message: "The instance does not exist in the sandbox."}
+}
 
 // makeCredential makes the object, unless an earlier call did.
 func (d *driver) makeCredential(ctx context.Context, r *provider.Request) error {

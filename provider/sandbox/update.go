@@ -29,7 +29,9 @@ func (d *driver) Update(ctx context.Context, r *provider.Request) (provider.Endp
 		return nil, err
 	}
 	if !exists {
-		return nil, notThere()
+		gone := notThere()
+		gone.Unusable, gone.NotRepeatable = true, true
+		return nil, gone
 	}
 	if err := d.changeTo(ctx, r, k, &s, to); err != nil {
 		return nil, err
