@@ -155,6 +155,8 @@ type segment struct {
 	driverName string
 	driver     provider.Driver // nil where this worker's catalog lacks the service
 	request    provider.Request
+	// state is the last checkpoint; it is request.State of the segment's next call of the driver.
+	state []byte
 	// deadline is how long the segment may take, from the claim.
 	deadline time.Duration
 	secrets  secrets
@@ -174,6 +176,7 @@ func (s *Service) loadSegment(ctx context.Context, w *write, j *jobRow) (*segmen
 	if err != nil {
 		return nil, err
 	}
+	seg.state = seg.request.State
 	seg.secrets.add(parameters)
 	seg.request.InstanceID, seg.request.BindingID = j.InstanceID, j.BindingID
 	if j.Operation == OpUpdate {

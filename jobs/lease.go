@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -80,10 +81,11 @@ func (g *segment) checkpoint(ctx context.Context, state []byte) error {
 		return err
 	}
 	canceled, err := g.saveState(context.WithoutCancel(ctx), sealed)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case canceled:
+	}
+	g.state = bytes.Clone(state)
+	if canceled {
 		return errCancelRequested
 	}
 	return ctx.Err()

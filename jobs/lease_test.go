@@ -156,3 +156,19 @@ func TestQueuedJobSaysThatNoWorkerIsAlive(t *testing.T) {
 	mustBe(t, "state", j.State, Failed)
 	mustBe(t, "code", j.Error.Code, codeDeadline)
 }
+
+// The first binding of an instance is made with what Provision has checkpointed last.
+func TestBindGetsTheLastCheckpoint(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.run(t)
+	f.work(t)
+	f.back.provision = func(ctx context.Context, r *provider.Request) error { return r.Checkpoint(ctx, []byte("made")) }
+	states := make(chan string, 1)
+	f.back.bind = func(_ context.Context, r *provider.Request) error {
+		states <- string(r.State)
+		return nil
+	}
+	f.untilState(t, f.start(t, StartRequest{Bind: true}).ID, Succeeded)
+	mustBe(t, "state", <-states, "made")
+}

@@ -120,6 +120,7 @@ func (g *segment) provision(ctx context.Context) (out outcome) {
 		out.err = context.Cause(ctx)
 		return out
 	}
+	g.request.State = g.state
 	out.credentials, out.err = g.driver.Bind(ctx, &g.request)
 	return out
 }
@@ -142,6 +143,7 @@ func (g *segment) deprovision(ctx context.Context) (out outcome) {
 	out.err = g.driver.Deprovision(ctx, &g.request)
 	var e *provider.Error
 	if errors.As(out.err, &e) && ctx.Err() == nil {
+		g.request.State = g.state
 		found, err := g.driver.Find(ctx, &g.request)
 		if err != nil {
 			g.s.log.Warn("leftovers not listed", append(g.attrs(), "error", g.secrets.scrub(err.Error()))...)
